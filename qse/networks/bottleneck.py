@@ -37,6 +37,8 @@ class DualPathBlock(Stateful):
     its state, "delay": (B, frames, F, 4, C)}.
     """
 
+    real_weights = ("band",)
+
     def __init__(
         self,
         bands: int,

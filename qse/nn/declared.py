@@ -7,7 +7,9 @@ A layer names its quaternion weights in class attributes, which subclasses inher
     quaternion_gates = ("weight_input",)  (gates, 4, out, in),
                                           used as gate_matrix(self.weight_input)
 
-Other algebras, widening, optimisers and export read these attributes. Export also reads
+Other algebras, widening, optimisers and export read these attributes. Weights that only look like
+that, by their shape, are named in `real_weights`, and the start of a training does not ask for
+them. Export also reads
 
     quaternion_axis = -2                  the axis of the components in its input and output:
                                           TOKENS (..., 4, C) or FEATURES (B, 4, C, T, F)

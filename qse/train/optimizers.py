@@ -1,6 +1,7 @@
 """Assign weights to optimisers: quaternion weights to Muon, where a recipe says so, everything else
 to AdamW."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch.optim import Optimizer
 
 from ..errors import QseError
 from ..networks.algebra import quaternion_weights
+from ..nn.declared import layer_name
 from .muon import QuaternionMuon
 
 NAMES = ("adamw", "muon")
@@ -43,3 +45,43 @@ def optimizers(
             (weights if decays else others).append(parameter)
     groups: list[dict[str, Any]] = [{"params": weights}, {"params": others, "weight_decay": 0.0}]
     return [torch.optim.AdamW(groups, betas=betas, weight_decay=weight_decay), *made]
+
+
+def assignment(made: Sequence[Optimizer]) -> str:
+    """Return in a line how many tensors, and numbers in them, each optimiser trains."""
+    parts = []
+    for optimizer in made:
+        trained = [weight for group in optimizer.param_groups for weight in group["params"]]
+        numbers = sum(weight.numel() for weight in trained)
+        name = type(optimizer).__name__.removeprefix("Quaternion")
+        parts.append(f"{name} trains {len(trained)} tensors of {numbers:,} numbers")
+    return ", ".join(parts)
+
+
+def undeclared(network: nn.Module, made: Sequence[Optimizer]) -> list[str]:
+    """Return a line for every weight, (4, out, in, *kernel) or (gates, 4, out, in), that Muon does
+    not train because no layer declares it; none where there is no Muon."""
+    muon: set[nn.Parameter] = set()
+    for optimizer in made:
+        if isinstance(optimizer, QuaternionMuon):
+            for group in optimizer.param_groups:
+                muon.update(group["params"])
+    lines = []
+    for path, weight in network.named_parameters():
+        quaternion = weight.ndim >= 3 and weight.shape[0] == 4
+        gates = weight.ndim == 4 and weight.shape[1] == 4
+        if not muon or weight in muon or not (quaternion or gates):
+            continue
+        layer, _, name = path.rpartition(".")
+        owner = network.get_submodule(layer)
+        is_real = isinstance(owner, nn.modules.conv._ConvNd)
+        if is_real or name in getattr(owner, "real_weights", ()):
+            continue
+        of = layer_name(owner, layer)
+        shape = " x ".join(map(str, weight.shape))
+        declaration = "quaternion_weights" if quaternion else "quaternion_gates"
+        lines.append(
+            f"{of}: AdamW trains its weight {name!r}, {shape}; if that is a quaternion weight, "
+            f"declare it in {declaration}, and Muon will; if not, in real_weights"
+        )
+    return lines

@@ -5,6 +5,7 @@ RUN/parts.csv    of a run on a bundle
 """
 
 import copy
+import logging
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -32,6 +33,7 @@ from .exchange import copy_from_first_
 from .job import Job
 from .loop import TrainingLoop
 from .mix_processes import mixed_ahead
+from .optimizers import assignment, optimizers, undeclared
 from .own import Own
 from .parallel import is_first, launch, own_device, processes_in_all
 from .preflight import Start, prepare
@@ -63,7 +65,8 @@ def train(
     network, loss, source: objects in the place of what `config` and `job` name. The network is
     trained in place. A loss is a `LossConfig`, a `CompositeLoss`, or a function of clean= and
     enhanced=, (B, N), that returns a scalar. say: told in a line, by the first process, which parts
-    of a bundle were taken in or refused; by default by a warning. Raises QseError for what
+    of a bundle were taken in or refused, and which weights may lack a declaration, by default by a
+    warning. `logging` is told which optimiser trains how much. Raises QseError for what
     `prepare` refuses.
     """
     own = Own(network, loss, source)
@@ -72,6 +75,8 @@ def train(
     start = prepare(config, job, own)
     if network is not None:
         config = replace(config, model=model_table(network))
+    if is_first():
+        _tell_optimizers(start.network, config.train, say)
     with _claimed(job.out) if is_first() else ExitStack():
         if not job.resume and is_first():
             write_config(job.out / "config.toml", config, start.network)
@@ -79,6 +84,14 @@ def train(
             _prepare_corpora(config, job, progress, say)
         launch(_work, job.processes, config, job, start, own, report, say)
     return _trained(start.network, job)
+
+
+def _tell_optimizers(network: Network, plan: TrainConfig, say: Say) -> None:
+    """Tell which optimiser trains what, and which weights may lack a declaration."""
+    made = optimizers(network, plan.optimizer, plan.betas, plan.weight_decay)
+    logging.getLogger(__name__).info(assignment(made))
+    for line in undeclared(network, made):
+        say(line)
 
 
 def _claimed(run: Path) -> ExitStack:

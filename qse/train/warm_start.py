@@ -12,9 +12,10 @@ from ..errors import QseError
 from ..model_folder import CONFIG, weights_of
 from ..networks import Network
 from ..networks import weights as trained_weights
+from ..nn.declared import layer_name
 from ..runtime.zoo import available, find
 from .new_ranges import fit_ranges
-from .widen import widen
+from .widen import stops_widening, widen
 
 
 def start_from(network: Network, folder: str | Path) -> dict[str, str]:
@@ -43,8 +44,8 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
         grow(network, trained_weights.averaged(tensors))
     except RuntimeError as error:
         raise QseError(
-            f"{path}: these weights do not fit; only blocks, their branches and channels may be "
-            "fewer, upper ranges others, and layers that look ahead left out"
+            f"{path}: these weights do not fit: {error}; only blocks, their branches and channels "
+            "may be fewer, upper ranges others, and layers that look ahead left out"
         ) from error
     return header
 
@@ -72,13 +73,36 @@ def grow(network: Network, weights: Mapping[str, Tensor]) -> None:
     for name, weight in weights.items():
         if not name.startswith(tuple(left_out)):
             kept[name] = weight
-    found = network.load_state_dict(fit_ranges(network, widen(network, kept)), strict=False)
+    fitted = fit_ranges(network, widen(network, kept))
+    _check_shapes(network, fitted)
+    found = network.load_state_dict(fitted, strict=False)
     expected = tuple(chain.from_iterable(branch.parts for branch in new))
     lacking = [key for key in found.missing_keys if not key.startswith(expected)]
-    if lacking or found.unexpected_keys:
-        raise RuntimeError(f"missing {lacking}, unexpected {found.unexpected_keys}")
+    if lacking:
+        raise RuntimeError(f"{_of(network, lacking[0])} is not among them")
+    if found.unexpected_keys:
+        raise RuntimeError(f"the network has no {found.unexpected_keys[0]}")
     for branch in new:
         branch.layer.make_identity_(branch.name)
+
+
+def _check_shapes(network: Network, weights: Mapping[str, Tensor]) -> None:
+    """Raise RuntimeError, naming the layer, for the first weight of another shape, and the layer
+    because of which it was not widened."""
+    for name, own in network.state_dict().items():
+        shape = weights[name].shape if name in weights else own.shape
+        if shape == own.shape:
+            continue
+        found = f"{_of(network, name)} has the shape {tuple(own.shape)}, theirs {tuple(shape)}"
+        stopped = stops_widening(network)
+        because = f", and {stopped} cannot be widened" if stopped else ""
+        raise RuntimeError(found + because)
+
+
+def _of(network: Network, name: str) -> str:
+    """Return a weight with its layer, for messages."""
+    path, _, weight = name.rpartition(".")
+    return f"{weight!r} of {layer_name(network.get_submodule(path), path)}"
 
 
 class _Branch(NamedTuple):
@@ -89,11 +113,11 @@ class _Branch(NamedTuple):
 
 def _new_branches(network: Network, weights: Mapping[str, Tensor]) -> Iterator[_Branch]:
     """Yield the branches of `network` for which there are no weights."""
-    for layer_name, layer in network.named_modules():
+    for path, layer in network.named_modules():
         if not hasattr(layer, "branches"):
             continue
         for name, parts in layer.branches().items():
-            branch = _Branch(layer, name, tuple(f"{layer_name}.{part}" for part in parts))
+            branch = _Branch(layer, name, tuple(f"{path}.{part}" for part in parts))
             if not any(key.startswith(branch.parts) for key in weights):
                 yield branch
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..networks.dense_block import DenseBlock
-from ..nn.declared import declared_weights
+from ..nn.declared import declared_weights, layer_name
 from ..nn.research.hypercomplex import HypercomplexWeight
 
 
@@ -24,11 +24,11 @@ def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]
     and the RMS of a layer norm include the copies. A weight that would have to shrink is unchanged,
     and so are all in a network of another algebra, or of real layers.
     """
+    if stops_widening(network) is not None:
+        return dict(narrow)
     wide = {}
     sizes = {name: tensor.shape for name, tensor in network.state_dict().items()}
     for path, module in network.named_modules():
-        if isinstance(module, HypercomplexWeight | nn.Linear):
-            return dict(narrow)
         for name in getattr(module, "not_widened", ()):
             del sizes[f"{path}.{name}" if path else name]
     inputs = _inputs(network)
@@ -56,6 +56,15 @@ def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]
                 weight *= factor.view(-1, *[1] * (weight.ndim - dim - 1))
         wide[name] = weight
     return wide
+
+
+def stops_widening(network: nn.Module) -> str | None:
+    """Return the name of the first layer for which no weight of the network is widened, of another
+    algebra or of real numbers; None where there is none."""
+    for path, module in network.named_modules():
+        if isinstance(module, HypercomplexWeight | nn.Linear):
+            return layer_name(module, path)
+    return None
 
 
 def _origin(sizes: Sequence[int], olds: Sequence[int]) -> Tensor:

@@ -11,7 +11,7 @@ import small_training
 from qse.errors import QseError
 from qse.networks import build_network, weights
 from qse.train import checkpoint
-from qse.train.optimizers import optimizers
+from qse.train.optimizers import assignment, optimizers, undeclared
 
 PLAN = replace(small_training.PLAN, optimizer="muon")
 
@@ -100,3 +100,36 @@ def test_optimizers_refuse_muon_for_real_networks():
         optimizers(
             build_network({**small_training.TINY, "algebra": "real"}), "muon", (0.9, 0.99), 0.0
         )
+
+
+class Hidden(torch.nn.Module):
+    """A layer with quaternion weights that it does not declare."""
+
+    def __init__(self):
+        super().__init__()
+        self.value = torch.nn.Parameter(torch.randn(4, 3, 2))
+        self.gates = torch.nn.Parameter(torch.randn(3, 4, 2, 2))
+        self.decay = torch.nn.Parameter(torch.randn(4, 3))
+
+
+def test_undeclared_quaternion_weights_are_named():
+    network = build_network(small_training.TINY)
+    made = optimizers(network, "muon", (0.9, 0.99), 0.0)
+    assert undeclared(network, made) == []
+    network.encoder.hidden = Hidden()
+    made = optimizers(network, "muon", (0.9, 0.99), 0.0)
+    value, gates = undeclared(network, made)
+    assert value.startswith("layer encoder.hidden (Hidden): AdamW trains its weight 'value', 4 x 3")
+    assert "'gates', 3 x 4 x 2 x 2" in gates and "quaternion_gates" in gates
+    assert undeclared(network, optimizers(network, "adamw", (0.9, 0.99), 0.0)) == []
+
+
+def test_assignment_counts_every_weight():
+    network = build_network(small_training.TINY)
+    made = optimizers(network, "muon", (0.9, 0.99), 0.0)
+    muon = sum(p.numel() for group in made[1].param_groups for p in group["params"])
+    line = assignment(made)
+    assert (
+        line.startswith("AdamW trains ") and f"of {network.parameter_count - muon:,} numb" in line
+    )
+    assert line.endswith(f"Muon trains {len(ids(made[1]))} tensors of {muon:,} numbers")

@@ -48,7 +48,10 @@ def test_start_refuses_a_branch_of_which_a_part_is_missing():
     network = build_network(TINY)
     state = network.state_dict()
     del state["bottleneck.blocks.block0.time_out.weight"]
-    with pytest.raises(RuntimeError, match=r"block0\.time_out\.weight"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"'weight' of layer bottleneck\.blocks\.block0\.time_out \(QuaternionLinear\)",
+    ):
         grow(network, state)
 
 
@@ -110,3 +113,32 @@ def test_train_from_refuses_weights_that_do_not_fit(finished_run, training_audio
         refused("best.safetensors: these weights do not fit", {**TINY, **other}, start=out)
     with pytest.raises(QseError, match="leave one of them out"):
         train(CONFIG, job(training_audio, out, start=out, resume=True))
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ({"growth": 1}, r"layer encoder\.dense\.\S+ \(\w+\) has the shape \(.*\), theirs \(.*\);"),
+        ({"blocks": 0}, r"the network has no bottleneck\.blocks\.block"),
+        (
+            {"channels": (4, 4, 8), "growth": 4, "algebra": "phm"},
+            "cannot be widened|not among them",
+        ),
+    ],
+)
+def test_start_names_the_layer_that_does_not_fit(finished_run, other, sentence):
+    with pytest.raises(QseError, match=sentence):
+        start_from(build_network({**TINY, **other}), finished_run[0])
+
+
+def test_start_names_the_layer_that_cannot_be_widened():
+    """A network of one's own with a real layer in it, of more channels."""
+    narrow = build_network({"network": "own_layers:Small", "channels": 2})
+    wide = build_network({"network": "own_layers:Small", "channels": 4})
+    grow(wide, narrow.state_dict())
+    for network in (narrow, wide):
+        network.real = torch.nn.Linear(3, 3)
+    with pytest.raises(
+        RuntimeError, match=r"theirs .*, and layer real \(Linear\) cannot be widened"
+    ):
+        grow(wide, narrow.state_dict())
