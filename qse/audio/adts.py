@@ -61,7 +61,8 @@ class Adts(Inspection):
     def first_rate(self) -> int:
         with self.path.open("rb") as file:
             file.seek(tag_size(file.read(10)))
-            index = file.read(HEADER)[2] >> 2 & 15
+            header = file.read(HEADER)
+        index = header[2] >> 2 & 15 if len(header) == HEADER else 0
         return RATES[index] if index < len(RATES) else RATES[0]
 
     def skipped_damage(self, sample_rate: int) -> str | None:

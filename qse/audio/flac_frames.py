@@ -45,6 +45,8 @@ def samples_behind(path: Path, start: int, end: int, block: int, total: int) -> 
 
 def _first_sample(head: bytes, block: int) -> int | None:
     """Return the number of the first sample of the frame with this head; None if it is none."""
+    if len(head) < 5:
+        return None
     size = head[2] >> 4
     rate = head[2] & 15
     if not size or rate == 15 or head[3] & 1:

@@ -57,7 +57,10 @@ def read_frames(path: Path) -> Frames:
             if behind_tags(data, end, at) < at:
                 note(holes, samples)
             end = at + size
-            now = _form(data[at : at + 4])
+            header = data[at : at + 4]
+            if len(header) < 4:  # the file became shorter
+                break
+            now = _form(header)
             if form not in (None, now):
                 note(changes, samples)
             form = now
@@ -92,7 +95,7 @@ def behind_tags(data: FileBytes, at: int, stop: int) -> int:
         at = data.behind_zeros(at, len(data))
         head = data[at : at + 32]
         at += tag_size(head) or next((size for name, size in TAGS if head.startswith(name)), 0)
-        if head.startswith(APE):
+        if head.startswith(APE) and len(head) == 32:
             at += 32 + (0 if head[23] & 0x20 == 0 else int.from_bytes(head[12:16], "little"))
         is_text = data[at : at + 6] == b"LYRICS"
         if is_text and (lyrics := LYRICS.match(data[at : at + MOST_LYRICS])):
