@@ -1,9 +1,9 @@
 """AAC files of frames with a header each (ADTS, ISO/IEC 13818-7, 6.2)."""
 
 from functools import cached_property
-from mmap import ACCESS_READ, mmap
 
 from .damage_text import named, note
+from .file_bytes import FileBytes
 from .id3_frames import tag_size
 from .inspection import Inspection
 from .mp3_frames import Frames, behind_tags
@@ -33,7 +33,8 @@ class Adts(Inspection):
         holes: list[int] = []
         changes: list[int] = []
         first = None
-        with self.path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        with self.path.open("rb") as file:
+            data = FileBytes(file)
             end = tag_size(data[:10])
             at = end
             while at < len(data):
@@ -57,15 +58,15 @@ class Adts(Inspection):
             return Frames(samples, tuple(holes), end > len(data), tuple(changes))
 
     @property
-    def rate(self) -> int:
-        """Return the sample rate that the first frame states, in Hz."""
+    def first_rate(self) -> int:
         with self.path.open("rb") as file:
             file.seek(tag_size(file.read(10)))
-            index = file.read(HEADER)[2] >> 2 & 15
+            header = file.read(HEADER)
+        index = header[2] >> 2 & 15 if len(header) == HEADER else 0
         return RATES[index] if index < len(RATES) else RATES[0]
 
     def skipped_damage(self, sample_rate: int) -> str | None:
-        return named(self.frames.places(self.rate))
+        return named(self.frames.places(self.first_rate))
 
 
 def _frame(header: bytes) -> tuple[int, int, bytes]:

@@ -3,7 +3,6 @@
 ffmpeg leaves out what it cannot read, often without an error.
 """
 
-import mmap
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from .bytes_behind import bytes_behind
 from .damage_text import note
+from .file_bytes import FileBytes
 
 HEADER = 0x1A45DFA3
 SEGMENT = 0x18538067
@@ -55,7 +55,7 @@ class Elements:
     """What was found in a file. `places`: what is damaged, with the time; `tracks`: numbers of its
     tracks."""
 
-    data: mmap.mmap
+    data: FileBytes
     places: list[str] = field(default_factory=list)
     tracks: set[int] = field(default_factory=set)
     _count: int = 0
@@ -189,15 +189,15 @@ class Elements:
 
 def damaged_places(path: Path) -> list[str]:
     """Return in words what is damaged in a Matroska file. Raises OSError."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        found = Elements(data)
+    with path.open("rb") as file:
+        found = Elements(FileBytes(file))
         end = found.follow()
     if not found.places and bytes_behind(path, end):
         found.damaged("bytes behind its end are not read")
     return found.places
 
 
-def _element(data: mmap.mmap, at: int) -> Element | None:
+def _element(data: FileBytes, at: int) -> Element | None:
     """Return the element at `at`, None where there is none."""
     head = data[at : at + 1]
     length = 9 - head[0].bit_length() if head else 9  # 1 to 4
@@ -212,7 +212,7 @@ def _element(data: mmap.mmap, at: int) -> Element | None:
     return Element(number, at, body, None if unknown else body + count)
 
 
-def _size(data: mmap.mmap, at: int) -> tuple[int, int] | None:
+def _size(data: FileBytes, at: int) -> tuple[int, int] | None:
     """Return a number of one to eight bytes, and where it ends; None where there is none."""
     head = data[at : at + 1]
     length = 9 - head[0].bit_length() if head else 9

@@ -65,7 +65,8 @@ class FfmpegSource:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
         found = self.media.tracks[track - 1] if self.media and self.media.tracks else None
         self._begin = found.begin if found else 0.0
-        options = ["-map", f"0:a:{track - 1}", *timing(self.inspection.has_times, found)]
+        rate = self.inspection.first_rate
+        options = ["-map", f"0:a:{track - 1}", *timing(self.inspection.has_times, found, rate)]
         options += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
         self._child = Child("ffmpeg", [*REPORTING, *input_file(path), *options])
         try:

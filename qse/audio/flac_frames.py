@@ -1,11 +1,13 @@
 """Find sound in FLAC files behind the samples that their header counts (RFC 9639, section 9.1)."""
 
 from functools import cache
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
+
+from .file_bytes import FileBytes
 
 FURTHER = b"fLaC\0\0\0\x22"  # how another file begins
 MOST_TRIES = 64  # places that look like the head of a frame
+MOST_CHECKED = 1 << 22  # bytes: more than a frame of 8 channels has
 LONGEST_HEAD = 16  # bytes
 RATE_BYTES = {12: 1, 13: 2, 14: 2}  # of the sample rate behind the number, by its code
 
@@ -17,26 +19,34 @@ def samples_behind(path: Path, start: int, end: int, block: int, total: int) -> 
     start: offset of the first frame. end: offset of the tags at the end. block: samples of a frame
     where all but the last have as many, else 0. Raises OSError.
     """
-    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+    with path.open("rb") as file:
+        data = FileBytes(file)
         if data.find(FURTHER, start, end) >= 0:
             return True
-        at = end
-        for _ in range(MOST_TRIES):
-            at = max(data.rfind(b"\xff\xf8", start, at), data.rfind(b"\xff\xf9", start, at))
-            if at < 0:
-                return False
-            first = _first_sample(data[at : at + LONGEST_HEAD], block)
-            if first is None:
-                continue
-            if first < total <= first + (1 << 16):  # the usual end
-                return False
-            if _crc(data[at:end], 0x8005, 16) == 0:
-                return first >= total
+        last = data[max(start, end - MOST_CHECKED) : end]
+    at = len(last)
+    checked = 0
+    for _ in range(MOST_TRIES):
+        at = max(last.rfind(b"\xff\xf8", 0, at), last.rfind(b"\xff\xf9", 0, at))
+        if at < 0:
+            return False
+        first = _first_sample(last[at : at + LONGEST_HEAD], block)
+        if first is None:
+            continue
+        if first < total <= first + (1 << 16):  # the usual end
+            return False
+        checked += len(last) - at
+        if checked > MOST_CHECKED:
+            return False
+        if _crc(last[at:], 0x8005, 16) == 0:
+            return first >= total
     return False
 
 
 def _first_sample(head: bytes, block: int) -> int | None:
     """Return the number of the first sample of the frame with this head; None if it is none."""
+    if len(head) < 5:
+        return None
     size = head[2] >> 4
     rate = head[2] & 15
     if not size or rate == 15 or head[3] & 1:

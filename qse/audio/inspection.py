@@ -93,6 +93,11 @@ class Inspection:
         return media_of(self._probed) if self._probed else None
 
     @property
+    def first_rate(self) -> int:
+        """Return the sample rate of the first frame in Hz; 0 in formats where it cannot change."""
+        return 0
+
+    @property
     def refusal(self) -> str:
         """Return the reason that ffprobe gave for reading nothing."""
         return self._probed.reason if self._probed else ""

@@ -9,7 +9,7 @@ from .bit_rate import BitRate
 from .damage_text import named
 from .id3 import copy_tags
 from .inspection import Copied, Inspection
-from .mp3_frames import Frames, read_frames
+from .mp3_frames import Frames, rate_of, read_frames
 from .mp3_header import FirstFrame, first_frame
 from .tagged import Tagged
 
@@ -48,6 +48,10 @@ class Mp3(Tagged):
         """Return what the headers of all frames say."""
         return read_frames(self.path)
 
+    @property
+    def first_rate(self) -> int:
+        return rate_of(self.first.head)
+
     def is_cut(self, file: soundfile.SoundFile) -> bool:
         return 0.99 * self.first.size > self.state.st_size
 
@@ -76,7 +80,7 @@ class Mp3(Tagged):
         return self.skipped_damage(file.samplerate)
 
     def skipped_damage(self, sample_rate: int) -> str | None:
-        return named(self.frames.places(sample_rate))
+        return named(self.frames.places(self.first_rate or sample_rate))
 
     def bit_rate(self, subtype: str, seconds: float | None) -> BitRate | None:
         try:

@@ -6,18 +6,19 @@ Files joined to one have tags between their frames; other bytes there are damage
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from .damage_text import note
+from .file_bytes import FileBytes
 from .id3_frames import tag_size
 from .mp3_header import MP3_RATES
 
 SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1
+HALVINGS = {3: 0, 2: 1, 0: 2}  # of them, by the version
 # the first bytes of a frame of layer III: its sync word, version, and a bit rate
 HEAD = re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][\x10-\xef]", re.DOTALL)
 MOST_FALSE = 1 << 19  # places that look like a frame and are none
-ZEROS = re.compile(rb"\0*")
+MOST_LYRICS = (1 << 16) + 32  # bytes
 APE = b"APETAGEX"
 LYRICS = re.compile(rb"LYRICSBEGIN.{0,65536}?LYRICS(?:200|END)", re.DOTALL)
 # tags at the end of a file: how they begin, and their bytes
@@ -49,13 +50,17 @@ def read_frames(path: Path) -> Frames:
     holes: list[int] = []
     changes: list[int] = []
     form = None
-    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+    with path.open("rb") as file:
+        data = FileBytes(file)
         end = 0
         for at, size, length in _frames(data):
             if behind_tags(data, end, at) < at:
                 note(holes, samples)
             end = at + size
-            now = _form(data[at : at + 4])
+            header = data[at : at + 4]
+            if len(header) < 4:  # the file became shorter
+                break
+            now = _form(header)
             if form not in (None, now):
                 note(changes, samples)
             form = now
@@ -65,13 +70,12 @@ def read_frames(path: Path) -> Frames:
         return Frames(samples, tuple(holes), end > len(data), tuple(changes))
 
 
-def _frames(data: mmap) -> Iterator[tuple[int, int, int]]:
+def _frames(data: FileBytes) -> Iterator[tuple[int, int, int]]:
     """Yield offset, bytes and samples of each frame."""
     at = behind_tags(data, 0, len(data))
     end = -1
     false = 0
-    while false < MOST_FALSE and (head := HEAD.search(data, at)):
-        at = head.start()
+    while false < MOST_FALSE and (at := data.search(HEAD, at, 3)) >= 0:
         size, length = _frame(data[at : at + 4])
         behind = data[at + size : at + size + 4]
         # behind a frame; elsewhere another one has to follow
@@ -84,20 +88,28 @@ def _frames(data: mmap) -> Iterator[tuple[int, int, int]]:
             false += 1
 
 
-def behind_tags(data: mmap, at: int, stop: int) -> int:
+def behind_tags(data: FileBytes, at: int, stop: int) -> int:
     """Return where tags and zeros that begin at `at` end, `stop` at most."""
     while at < stop:
         before = at
-        at = ZEROS.match(data, at).end()  # type: ignore[union-attr]
+        at = data.behind_zeros(at, len(data))
         head = data[at : at + 32]
         at += tag_size(head) or next((size for name, size in TAGS if head.startswith(name)), 0)
-        if head.startswith(APE):
+        if head.startswith(APE) and len(head) == 32:
             at += 32 + (0 if head[23] & 0x20 == 0 else int.from_bytes(head[12:16], "little"))
-        if lyrics := LYRICS.match(data, at):
-            at = lyrics.end()
+        is_text = data[at : at + 6] == b"LYRICS"
+        if is_text and (lyrics := LYRICS.match(data[at : at + MOST_LYRICS])):
+            at += lyrics.end()
         if at == before:
             return at
     return stop
+
+
+def rate_of(header: bytes) -> int:
+    """Return the sample rate of the frame with this header in Hz, 0 if it is no such header."""
+    if not _frame(header)[0]:
+        return 0
+    return SAMPLE_RATES[header[2] >> 2 & 3] >> HALVINGS[header[1] >> 3 & 3]
 
 
 def _form(header: bytes) -> tuple[int, int, bool]:
@@ -115,7 +127,7 @@ def _frame(header: bytes) -> tuple[int, int]:
     padding = header[2] >> 1 & 1
     if not 0 < bit_rate < 15 or header[2] & 0x0C == 0x0C:
         return 0, 0
-    sample_rate = SAMPLE_RATES[header[2] >> 2 & 3] >> {3: 0, 2: 1, 0: 2}[version]
+    sample_rate = SAMPLE_RATES[header[2] >> 2 & 3] >> HALVINGS[version]
     length = 1152 if version == 3 else 576
     kbits = MP3_RATES[version != 3][bit_rate]
     return length // 8 * 1000 * kbits // sample_rate + padding, length

@@ -1,7 +1,8 @@
 """Read one page of an Ogg file, and compute its checksum (RFC 3533, section 6)."""
 
 import zlib
-from mmap import mmap
+
+from .file_bytes import FileBytes
 
 MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 HEADER = 27  # bytes of a page before the lengths of its segments
@@ -24,14 +25,14 @@ def signed(page: bytes) -> bytes:
     return page[:22] + checksum(blank).to_bytes(4, "little") + page[26:]
 
 
-def page_at(data: mmap, at: int) -> bytes | None:
+def page_at(data: FileBytes, at: int) -> bytes | None:
     """Return the page that begins at `at`, None if none does, or it is damaged or incomplete."""
     size = size_at(data, at)
     page = data[at : at + size]
     return page if size and len(page) == size and signed(page) == page else None
 
 
-def size_at(data: mmap, at: int) -> int:
+def size_at(data: FileBytes, at: int) -> int:
     """Return the bytes of the page that begins at `at`, 0 if none does."""
     head = data[at : at + HEADER]
     if len(head) < HEADER or head[:4] != b"OggS":

@@ -4,10 +4,10 @@ libsndfile and ffmpeg leave out damaged pages, some of them without an error.
 """
 
 from dataclasses import dataclass, field
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from .damage_text import note
+from .file_bytes import FileBytes
 from .ogg_page import HEADER, page_at, rate_of, size_at
 
 MOST_CHECKED = 1 << 20
@@ -92,7 +92,8 @@ def read_pages(path: Path) -> Pages:
     found = Pages()
     at = 0
     checked = 0  # bytes of pages that are none
-    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+    with path.open("rb") as file:
+        data = FileBytes(file)
         while 0 <= at < len(data):
             page = page_at(data, at)
             if page:

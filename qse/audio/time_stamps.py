@@ -14,13 +14,15 @@ FAR = f"its time stamps jump over more than {MOST_FILLED // 3600} hours of silen
 SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
 
 
-def timing(has_times: bool, track: Track | None) -> list[str]:
+def timing(has_times: bool, track: Track | None, first_rate: int) -> list[str]:
     """Return the options that place the samples of a track in time, at one sample rate.
 
     By its time stamps: a track that begins later than the picture is padded at the front. A file
-    that has none is read in turn, with as many channels as at its beginning.
+    that has none is read in turn, with the channels that ffprobe has found. first_rate: of its
+    first frame, 0 if unknown; ffprobe may have found that of later ones.
     """
-    rate = ["-ar", str(track.sample_rate)] if track and track.sample_rate else []
+    highest = max(first_rate, track.sample_rate if track else 0)
+    rate = ["-ar", str(highest)] if highest else []
     if has_times or not track:
         return ["-af", "aresample=async=1:first_pts=0", *rate]
     return [*rate, "-ac", str(track.channels)] if 0 < track.channels < 3 else rate

@@ -183,3 +183,11 @@ def test_places_are_few_however_many_are_damaged(tmp_path, sound):
     (tmp_path / "a.mka").write_bytes(clusters)
     places = damaged_places(tmp_path / "a.mka")
     assert len(places) == MOST and f"and at least {MOST - 3} more places" in named(places)
+
+
+@pytest.mark.parametrize(("suffix", "end"), [("flac", b"\xff\xf8"), ("mp3", b"APETAGEX")])
+def test_an_end_that_begins_like_a_frame_or_a_tag_is_no_traceback(tmp_path, sound, suffix, end):
+    path = write(tmp_path / f"a.{suffix}", sound)
+    path.write_bytes(path.read_bytes() + end)
+    got, _ = measured(path, salvage=True)
+    assert got >= SAMPLES
