@@ -3,6 +3,8 @@
 Blocks are float32 (samples, channels), full scale 1.0.
 """
 
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,6 +31,8 @@ UPDATE_HEADER_AUTO = 0x1061  # SFC_SET_UPDATE_HEADER_AUTO of sndfile.h
 CLIPPED = "PCM"  # by libsndfile itself
 # largest sample of other subtypes (mu-law, ADPCM, ...): larger ones would change their sign
 TOP = 1 - 2**-15
+ON_WINDOWS = os.name == "nt"
+DEVICE = re.compile(r"(con|prn|aux|nul|com[1-9]|lpt[1-9])", re.IGNORECASE)
 
 
 def write(
@@ -86,7 +90,10 @@ def write(
 
 
 def check_target(target: Path, overwrite: bool) -> None:
-    """Raise QseError if `target` exists and is not a file, or may not be replaced."""
+    """Raise QseError if `target` exists and is not a file, or may not be replaced, and on Windows
+    for the name of a device, whatever its suffix."""
+    if ON_WINDOWS and DEVICE.fullmatch(target.name.split(".")[0].rstrip()):
+        raise QseError(f"{target} is the name of a device on Windows: name another output")
     if target.exists() and not target.is_file():
         raise QseError(f"{target} is not a regular file: name another output")
     if target.exists() and not overwrite:

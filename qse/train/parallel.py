@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import torch
@@ -150,15 +150,28 @@ def _pass_on(number: int, children: list[BaseProcess]) -> None:
 def _join(
     rank: int, processes: int, folder: str, work: Callable[..., None], arguments: tuple
 ) -> None:
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")
+    if interface := loopback(sys.platform):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", interface)
     try:
-        with process_group(f"file://{folder}/rendezvous", rank, processes), _reported(folder):
+        with process_group(rendezvous(Path(folder)), rank, processes), _reported(folder):
             work(rank, processes, *arguments)
     except LostProcess as error:
         (Path(folder) / f"lost-{rank}").write_text(error.reason)
         raise
     except KeyboardInterrupt:  # which torch would take for a normal end
         raise SystemExit(128 + signal.SIGINT) from None
+
+
+def loopback(system: str) -> str | None:
+    """Return the name of the interface of this machine to itself; None where it has no fixed one,
+    as on Windows."""
+    return {"linux": "lo", "darwin": "lo0"}.get(system)
+
+
+def rendezvous(folder: PurePath) -> str:
+    """Return the address at which processes meet, a file in `folder`, as torch reads it: without
+    escapes, and with a slash in front of the letter of a drive."""
+    return f"file:///{folder.as_posix().removeprefix('/')}/rendezvous"
 
 
 @contextmanager
