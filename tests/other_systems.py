@@ -3,8 +3,8 @@ cannot be imported, functions of `os` are missing, and on Windows an open file i
 
     python tests/other_systems.py windows '[["denoise", "a.wav"], ["info"]]'
 
-Prints [[exit status, error messages], ...] as JSON. It shows what the code of qse relies on; libraries
-and file systems stay those of Linux.
+Prints [[exit status, error messages], ...] as JSON. It shows what the code of qse relies on;
+libraries and file systems stay those of Linux.
 """
 
 import errno
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import types
 from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 
 POSIX_MODULES = ("fcntl", "termios", "tty", "resource", "pwd", "grp", "pty", "syslog", "spwd")
@@ -26,6 +27,10 @@ POSIX_NAMES = (
     *("tcgetpgrp", "nice", "getpriority", "setpriority", "mkfifo", "chown", "lchown", "fchown"),
     *("uname", "statvfs", "getloadavg", "sysconf", "O_NOFOLLOW", "O_NONBLOCK", "O_DIRECTORY"),
     *("O_PATH", "O_CLOEXEC", "setxattr", "getxattr", "listxattr", "copy_file_range", "sendfile"),
+)
+DECIDING = (
+    *("asyncio", "concurrent.futures", "ctypes.util", "multiprocessing", "webbrowser"),
+    *("numpy", "onnxruntime", "rich.console", "soundfile", "soxr", "typer"),
 )
 LINUX_NAMES = ("O_PATH", "setxattr", "getxattr", "listxattr", "copy_file_range", "memfd_create")
 
@@ -54,21 +59,9 @@ def simulate(system: str) -> None:
 
 def _load_what_decides_at_import() -> None:
     """Import the libraries that choose their code by the system, while it is the true one."""
-    import asyncio
-    import concurrent.futures
-    import ctypes.util
-    import multiprocessing
-    import sysconfig
-    import webbrowser
-
-    import numpy
-    import onnxruntime
-    import rich.console
-    import soundfile
-    import soxr
-    import typer
-
-    sysconfig.get_config_vars()
+    for name in DECIDING:
+        import_module(name)
+    import_module("sysconfig").get_config_vars()
 
 
 def _remove(names) -> None:
