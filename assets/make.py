@@ -22,6 +22,7 @@ from qse.data.synthetic_noise import clicks, coloured, hum
 
 RATE = 16000
 HERE = Path(__file__).parent
+SAMPLE = HERE.parent / "qse/web/sample.flac"
 TEXT = (
     "Good morning. This recording was made in a noisy room, "
     "but every word of it should be easy to follow. "
@@ -70,7 +71,7 @@ def main() -> None:
     for name, audio in (("noisy", noisy), ("clean", clean)):
         soundfile.write(HERE / f"{name}.wav", audio[0].numpy(), RATE, subtype="PCM_16")
     sample, _ = soundfile.read(HERE / "noisy.wav", dtype="int16")
-    soundfile.write(HERE.parent / "qse/web/sample.flac", sample, RATE, subtype="PCM_16")
+    soundfile.write(SAMPLE, sample, RATE, subtype="PCM_16")
 
 
 if __name__ == "__main__":
