@@ -51,6 +51,7 @@ def spread(
         running: dict[Future, Any] = {}
         try:
             with _processes(jobs, function) as pool:
+                _check_start(pool)
                 yield from _drain(pool, todo, running, 2 * jobs)
         except BrokenProcessPool:
             for task in running.values():
@@ -72,15 +73,24 @@ def _drain(pool: ProcessPoolExecutor, todo: deque, running: dict, most: int) -> 
 
 
 def _alone(function: Callable, task: Any, crashed: Callable[[Any], Any]) -> Any:
-    started = False
     try:
         with _processes(1, function) as pool:
-            started = pool.submit(_is_started).result()
+            _check_start(pool)
             return pool.submit(_call, task).result()
-    except BrokenProcessPool as error:
-        if not started:
-            raise QseError(NO_START) from error
+    except BrokenProcessPool:
         return crashed(task)
+
+
+def _check_start(pool: ProcessPoolExecutor) -> None:
+    """Raise QseError if the processes end at once.
+
+    Before Python 3.11.7, a task larger than a pipe holds that is sent to such a process blocks the
+    pool for good (python/cpython#94777).
+    """
+    try:
+        pool.submit(_is_started).result()
+    except BrokenProcessPool as error:
+        raise QseError(NO_START) from error
 
 
 def _processes(jobs: int, function: Callable) -> ProcessPoolExecutor:

@@ -24,7 +24,7 @@ def test_a_script_without_a_main_guard_is_told_so(tmp_path):
         "signal = np.random.default_rng(0).standard_normal(16000)\n"
         "score([(signal, signal)], metrics=['si_sdr'], jobs=2)\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100)
     last = done.stderr.strip().splitlines()[-1]
     assert done.returncode and last.startswith("qse.errors.QseError: no process for the scores")
     assert 'needs `if __name__ == "__main__":`' in last and "PESQ" not in done.stderr
