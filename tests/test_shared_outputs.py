@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib")
 from qse.data.cached_corpus import CorpusCache
 from qse.errors import QseError
 from qse.evaluate.store import Store
-from qse.export import release
+from qse.export.target import model_target
 from qse.train.training_log import MetricsLog
 
 pytestmark = pytest.mark.skipif(
@@ -87,22 +87,19 @@ def test_cache_of_a_corpus(shared, precious, tmp_path, monkeypatch):
         cache.corpus([speech / "a.wav"])
 
 
-def test_graphs_are_made_elsewhere(shared, precious, monkeypatch):
+def test_models_are_made_elsewhere(shared, precious):
     """Whoever can write a folder can exchange a folder in it."""
-    made = []
-
-    def export(part: object, path: Path, **_: object) -> None:
-        made.append(path)
-        path.write_bytes(b"graph")
-
-    class Part:
-        streams = False
-
-    monkeypatch.setattr(release, "export_offline", export)
-    foreign(shared / "model.onnx", precious)
-    with pytest.raises(PermissionError, match="a link that another user made"):
-        release._export({"model.onnx": Part()}, shared, "MIT", 1)
-    assert shared not in made[0].parents
-    (shared / "model.onnx").unlink()
-    release._export({"model.onnx": Part()}, shared, "MIT", 1)
-    assert (shared / "model.onnx").read_bytes() == b"graph"
+    folder = shared / "model"
+    folder.mkdir()
+    folder.chmod(0o777)
+    foreign(folder / "model.onnx", precious)
+    refused = pytest.raises(QseError, match="a link that another user made")
+    with refused, model_target(folder) as new:
+        assert shared not in new.parents
+        (new / "model.onnx").write_bytes(b"graph")
+    (folder / "model.onnx").unlink()
+    (folder / "card.md").write_text("former")
+    with model_target(folder) as new:
+        (new / "model.onnx").write_bytes(b"graph")
+    assert (folder / "model.onnx").read_bytes() == b"graph"
+    assert not (folder / "card.md").exists()

@@ -18,7 +18,7 @@ def private_folder() -> Iterator[Path]:
     folder that is not sticky may rename what is in it.
     """
     place = tempfile.gettempdir()
-    if _is_open(os.stat(place)):
+    if is_open(os.stat(place)):
         raise QseError(
             f"{place} can be written by others, who could exchange temporary files there: "
             "name another folder by TMPDIR"
@@ -27,7 +27,7 @@ def private_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _is_open(state: os.stat_result) -> bool:
+def is_open(state: os.stat_result) -> bool:
     """Return whether others may rename what is in a folder with this status."""
     if os.name == "nt" or state.st_mode & stat.S_ISVTX:
         return False
