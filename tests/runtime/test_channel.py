@@ -67,8 +67,8 @@ def test_a_model_that_breaks_begins_again_as_in_a_stream(tmp_path, shift, thread
     np.testing.assert_array_equal(enhanced(engine, audio, threads), expected)
 
 
-@pytest.mark.parametrize("threads", [0, 1, 4])
-@pytest.mark.parametrize("parting", [0, 1, 3003, 4100, 7000])
+@pytest.mark.parametrize("threads", [0, 4])
+@pytest.mark.parametrize("parting", [0, 3003, 7000])
 def test_channels_that_were_equal_part(engine, threads, parting):
     audio = np.repeat(signal(7000), 4, axis=1)
     audio[parting:, 1] *= 0.5
@@ -76,7 +76,7 @@ def test_channels_that_were_equal_part(engine, threads, parting):
     np.testing.assert_array_equal(enhanced(engine, audio, threads), streamed(engine, audio))
 
 
-@pytest.mark.parametrize("threads", [0, 1, 4])
+@pytest.mark.parametrize("threads", [0, 4])
 @pytest.mark.parametrize("shift", GRIDS)
 @pytest.mark.parametrize("parting", [2000, 5005])
 def test_equal_channels_of_a_model_that_breaks_part(tmp_path, shift, threads, parting):
