@@ -146,6 +146,14 @@ class Server:
 
 PIPEWIRE = ("dbus-run-session", "pipewire", "pipewire-pulse", "wireplumber")
 PIPEWIRE_MISSING = [tool for tool in (*PIPEWIRE, *TOOLS[1:]) if not shutil.which(tool)]
+# marks of the tests that run on both servers, and the servers, PulseAudio for all tests alone
+needs_both_servers = [
+    needs_sound_server,
+    pytest.mark.skipif(
+        bool(MISSING + PIPEWIRE_MISSING),
+        reason=f"not installed: {', '.join(MISSING + PIPEWIRE_MISSING)}",
+    ),
+]
 PIPEWIRE_RUN = "pipewire & sleep 0.5; wireplumber & pipewire-pulse & wait"
 
 

@@ -3,7 +3,7 @@
 from subprocess import Popen
 
 import pytest
-from pulse import HEADSET, Server, serving, starting
+from pulse import HEADSET, PipeWire, Server, serving, starting, thorough
 
 # streams whose device vanishes, to another one; as desktops do
 MOVES = ["load-module", "module-rescue-streams"]
@@ -15,6 +15,13 @@ def server(tmp_path):
     with serving(Server, tmp_path / "models") as server:
         for line in (HEADSET, MOVES, ["set-default-sink", "desk"]):
             server.pactl(*line)
+        yield server
+
+
+@pytest.fixture(params=[pytest.param(Server, marks=thorough), PipeWire])
+def either_server(request, tmp_path):
+    """Yield a server of each kind with a sink and a microphone, PulseAudio where all tests run."""
+    with serving(request.param, tmp_path / "models") as server:
         yield server
 
 

@@ -7,31 +7,17 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from pulse import (
-    MISSING,
-    PIPEWIRE_MISSING,
-    PipeWire,
-    Server,
-    needs_sound_server,
-    serving,
-    starting,
-    thorough,
-)
+from pulse import PipeWire, needs_both_servers, starting
 from waiting import until
 
-ABSENT = [*MISSING, *PIPEWIRE_MISSING]
-pytestmark = [
-    needs_sound_server,
-    pytest.mark.skipif(bool(ABSENT), reason=f"not installed: {', '.join(ABSENT)}"),
-]
+pytestmark = needs_both_servers
 SOURCE = ["load-module", "module-remap-source", "master=desk.monitor"]
 PROCESS = "--property=application.process.id=424242"  # of a program that connects again
 
 
-@pytest.fixture(params=[pytest.param(Server, marks=thorough), PipeWire])
-def server(request, tmp_path):
-    with serving(request.param, tmp_path / "models") as server:
-        yield server
+@pytest.fixture
+def server(either_server):
+    return either_server
 
 
 @pytest.fixture
@@ -60,6 +46,13 @@ def lines(server, count):
     until(lambda: server.said.count("\n") > before + count, 30)
 
 
+def stay(server):
+    """Wait until both listeners are where they were, and check that they stay for three lines."""
+    until(lambda: both_listen(server), 30)
+    lines(server, 3)
+    assert both_listen(server)
+
+
 def default_is(server, name):
     until(lambda: f"Default Source: {name}\n" in server.pactl("info").stdout, 30)
 
@@ -76,8 +69,7 @@ def test_the_default_one_of_two_microphones_is_unplugged_twice(server, live):
             until(lambda: server.recorded() == ["other_mic"], 30)
             server.pactl(*SOURCE, "source_name=desk_mic")
             default_is(server, "desk_mic")
-            lines(server, 3)
-            assert both_listen(server)
+            stay(server)
             moves_back = not isinstance(server, PipeWire)
             assert server.recorded() == ["desk_mic" if moves_back else "other_mic"]
     until(lambda: server.recorded() == [], 30)
@@ -110,8 +102,7 @@ def test_a_headset_changes_its_profile(server, live):
             server.pactl(*SOURCE, f"source_name={after}", f"rate={rate}", "channels=1")
             server.pactl("set-default-source", after)
             until(lambda after=after: server.recorded() == [after], 30)
-            lines(server, 3)
-            assert both_listen(server)
+            stay(server)
 
 
 def test_programs_connect_again_after_a_restart_of_the_server(server, live):

@@ -4,29 +4,15 @@ two at once."""
 from subprocess import Popen
 
 import pytest
-from pulse import (
-    MISSING,
-    PIPEWIRE_MISSING,
-    PipeWire,
-    Server,
-    needs_sound_server,
-    serving,
-    starting,
-    thorough,
-)
+from pulse import needs_both_servers, starting
 from waiting import until
 
-ABSENT = [*MISSING, *PIPEWIRE_MISSING]
-pytestmark = [
-    needs_sound_server,
-    pytest.mark.skipif(bool(ABSENT), reason=f"not installed: {', '.join(ABSENT)}"),
-]
+pytestmark = needs_both_servers
 
 
-@pytest.fixture(params=[pytest.param(Server, marks=thorough), PipeWire])
-def server(request, tmp_path):
-    with serving(request.param, tmp_path / "models") as server:
-        yield server
+@pytest.fixture
+def server(either_server):
+    return either_server
 
 
 @pytest.fixture
