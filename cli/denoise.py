@@ -3,6 +3,7 @@
 import os
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -93,9 +94,9 @@ class Handling:
         from qse.runtime.batch_options import Options
 
         return Options(
-            strength,
-            self.overwrite,
-            self.salvage,
+            strength=strength,
+            overwrite=self.overwrite,
+            salvage=self.salvage,
             bit_rate=self.bit_rate,
             keep_times=self.keep_times,
             track=self.track,
@@ -165,8 +166,8 @@ def denoise(
             if scratch
             else plan(inputs, output)
         )
-        report = DenoiseReport(quiet, json, lambda result: deliver(result, output, scratch))
-        report.is_trial = handling.dry_run
+        delivered = partial(deliver, output=output, scratch=scratch)
+        report = DenoiseReport(quiet, json, delivered, handling.dry_run)
         report.refused(errors)
         if not scratch:
             report.unknown(left_out(inputs))

@@ -23,18 +23,20 @@ NAMED = 5  # files in one message
 
 
 class DenoiseReport:
-    """Report the outcomes of a run. `failed`: whether the exit status has to be 1; `is_trial`:
-    whether nothing is written."""
+    """Report the outcomes of a run. `failed`: whether the exit status has to be 1."""
 
-    def __init__(self, quiet: bool, json: bool, deliver: Callable[[Path], str]):
-        """`deliver`: called with the path of each result; returns the name of where it went."""
+    def __init__(
+        self, quiet: bool, json: bool, deliver: Callable[[Path], str], is_trial: bool = False
+    ):
+        """`deliver`: called with the path of each result; returns the name of where it went.
+        `is_trial`: whether nothing is written."""
         self._quiet = quiet
         self._json = json
         self._deliver = deliver
         self._warned = False
         self._written: list[Outcome] = []
+        self._is_trial = is_trial
         self.failed = False
-        self.is_trial = False
 
     def refused(self, errors: "Iterable[QseError]") -> None:
         """Report inputs for which there is no job."""
@@ -93,7 +95,7 @@ class DenoiseReport:
             files = "1 file" if len(self._written) == 1 else f"{len(self._written)} files"
             speed = f"in {spent:.2f} s: RTF {spent / audio:.3f}"
             self._note(
-                f"{files}, {audio:.1f} s of audio {'would be written' if self.is_trial else speed}"
+                f"{files}, {audio:.1f} s of audio {'would be written' if self._is_trial else speed}"
             )
 
     @contextmanager
@@ -146,7 +148,7 @@ class DenoiseReport:
         tracks = f" ({outcome.tracks} sound tracks)" if outcome.tracks > 1 else ""
         self._note(f"{job} -> {self._deliver(job.target)}{tracks}")
         self._object(
-            status="planned" if self.is_trial else "written",
+            status="planned" if self._is_trial else "written",
             **_paths(job),
             seconds=round(outcome.seconds, 6),
             sample_rate=outcome.sample_rate,

@@ -1,9 +1,10 @@
 """Find what a configuration names: an entry of a table, or "package.module:Name"."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,14 @@ def trusting(trust: bool = True) -> Iterator[None]:
 def is_trusting() -> bool:
     """Return whether `trusting` holds."""
     return _trusts.get()
+
+
+def check_parameters(function: Callable, known: Sequence[str], name: str) -> None:
+    """Raise ValueError, in which `name` is what it is, for a function that needs an argument which
+    is not among `known`."""
+    for key, value in signature(function).parameters.items():
+        if value.default is value.empty and key not in known:
+            raise ValueError(f"{name} needs {key!r}: there are {', '.join(known)}")
 
 
 def check_own(table: Mapping[str, Any], path: Path) -> None:

@@ -88,7 +88,7 @@ def test_cache_of_a_corpus(shared, precious, tmp_path, monkeypatch):
 
 
 def test_models_are_made_elsewhere(shared, precious):
-    """Whoever can write a folder can exchange a folder in it."""
+    """Make models elsewhere: whoever can write a folder can exchange a folder in it."""
     folder = shared / "model"
     folder.mkdir()
     folder.chmod(0o777)

@@ -52,8 +52,8 @@ class Element:
 
 @dataclass
 class Elements:
-    """What was found in a file. `places`: what is damaged, with the time; `tracks`: numbers of its
-    tracks."""
+    """Read the elements of a file. `places`: what is damaged, with the time; `tracks`: numbers of
+    its tracks."""
 
     data: FileBytes
     places: list[str] = field(default_factory=list)

@@ -28,7 +28,7 @@ def clean(
     """
     model_pool = ThreadPoolExecutor(threads)  # for the channels and grids of all recordings
     shared = model_pool if threads > 1 else None
-    options = Options(journal.settings.strength, overwrite=True, pool=shared)
+    options = Options(strength=journal.settings.strength, overwrite=True, pool=shared)
     stopped = False
 
     def do(recording: Recording) -> Outcome:

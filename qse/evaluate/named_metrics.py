@@ -7,7 +7,7 @@ from inspect import getsourcefile, signature
 from pathlib import Path
 from typing import Any
 
-from ..references import find_named
+from ..references import check_parameters, find_named
 from .metric import Metric
 from .metrics import ALIASES, METRICS, add_metric, plain_name, version_of
 
@@ -54,11 +54,8 @@ def _of_function(reference: str, name: str, function: Any) -> Metric:
     """Return a function as a metric: the signals that it takes are those that it needs."""
     if not callable(function):
         raise ValueError(f"metric {reference!r}: is neither a qse.evaluate.Metric nor a function")
+    check_parameters(function, (*ROLES, "sample_rate"), f"metric {reference!r}")
     parameters = signature(function).parameters
-    for key, value in parameters.items():
-        if value.default is value.empty and key not in (*ROLES, "sample_rate"):
-            known = ", ".join((*ROLES, "sample_rate"))
-            raise ValueError(f"metric {reference!r} needs {key!r}: there are {known}")
     for key in ("enhanced", "sample_rate"):
         if key not in parameters:
             raise ValueError(f"metric {reference!r}: let it take {key!r}, also where it is unused")

@@ -22,7 +22,7 @@ SCORES = (
 
 @dataclass(frozen=True)
 class CardOptions:
-    """What a card holds that the run does not give.
+    """Hold what a card says and the run does not give.
 
     data: a sentence on what the model was trained on; faults: on what it is known to do badly.
     valid: pairs whose scores are shown; None: the scores of the run's own validation are.

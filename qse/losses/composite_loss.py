@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..references import find_named
+from ..references import check_parameters, find_named
 from .full_band import WIDE_BAND, to_wide_band
 from .loss_config import LossConfig
 from .terms import OF_MASK, TERMS, LossTerm, Term
@@ -218,11 +218,8 @@ def _own_row(name: str, weight: float, function: LossTerm | str) -> _Row:
         raise ValueError(f"loss term {name!r}: is no function")
     if not weight > 0:
         raise ValueError(f"loss term {name!r}: its weight is {weight}, and must be above 0")
+    check_parameters(function, GIVEN, f"loss term {name!r}")
     parameters = signature(function).parameters
-    for key, value in parameters.items():
-        if value.default is value.empty and key not in GIVEN:
-            known = ", ".join(GIVEN)
-            raise ValueError(f"loss term {name!r} needs {key!r}: there are {known}")
     return _Row(name, weight, Term(function), [key for key in parameters if key in GIVEN])
 
 

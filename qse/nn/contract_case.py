@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .state import State, flatten_state
+from .state import State, flatten_state, map_state
 
 
 class Difference(Exception):
@@ -20,7 +20,7 @@ class Difference(Exception):
 
 
 class Call(NamedTuple):
-    """What a call of a layer returned."""
+    """Hold what a call of a layer returned."""
 
     y: Tensor
     state: State
@@ -131,27 +131,14 @@ def largest_difference(found: Tensor, expected: Tensor) -> float:
     return float((found - expected).abs().max() / scale)
 
 
-def zeros_of(state: State) -> State:
-    """Return zeros in the shapes of a state."""
-    if isinstance(state, Tensor):
-        return torch.zeros_like(state)
-    return {key: zeros_of(leaf) for key, leaf in state.items()}
-
-
 def batch_of(first: State, second: State) -> State:
     """Return the state of two streams as that of one batch."""
-    if isinstance(first, Tensor):
-        assert isinstance(second, Tensor)
-        return torch.cat([first, second])
-    assert isinstance(second, dict)
-    return {key: batch_of(leaf, second[key]) for key, leaf in first.items()}
+    return map_state(lambda *leaves: torch.cat(leaves), first, second)
 
 
 def copy_of(state: State) -> State:
     """Return a copy of a state."""
-    if isinstance(state, Tensor):
-        return state.clone()
-    return {key: copy_of(leaf) for key, leaf in state.items()}
+    return map_state(torch.clone, state)
 
 
 def _named(what: str, path: str) -> str:

@@ -9,9 +9,9 @@ import copy
 import torch
 from torch import Tensor
 
-from .contract_case import Case, Difference, batch_of, copy_of, zeros_of
+from .contract_case import Case, Difference, batch_of, copy_of
 from .contract_trace import Run, Runs, traced
-from .state import State, flatten_state
+from .state import State, flatten_state, initial_state
 
 
 def all_splits(steps: int) -> list[list[int]]:
@@ -31,7 +31,7 @@ def all_splits(steps: int) -> list[list[int]]:
 @torch.no_grad()
 def check_zero_state(case: Case) -> None:
     """Check that the all-zero state is the beginning."""
-    y, state = case.layer(case.x, zeros_of(case.end))
+    y, state = case.layer(case.x, initial_state(case.end))
     case.require_close(y, case.expected, "the output from the zero state")
     case.require_same_state(state, case.end, "the state after the zero state")
 
@@ -153,7 +153,7 @@ def check_gradients(case: Case) -> None:
 
 def zero_state_runs(case: Case) -> list[Runs]:
     whole = traced(case.layer, case.x)
-    return [([whole], [traced(case.layer, case.x, zeros_of(case.end))])]
+    return [([whole], [traced(case.layer, case.x, initial_state(case.end))])]
 
 
 def value_runs(case: Case) -> list[Runs]:
@@ -170,7 +170,8 @@ def batch_runs(case: Case) -> list[Runs]:
     (begin, second), (other_begin, other_second) = _begin(case)
     alone = [traced(case.layer, begin), traced(case.layer, other_begin)]
     together = traced(case.layer, torch.cat([begin, other_begin]))
-    state, other_state = (run.state for run in alone)
+    state = alone[0].state
+    other_state = alone[1].state
     later = [traced(case.layer, second, state), traced(case.layer, other_second, other_state)]
     joined = batch_of(state, other_state)
     return [

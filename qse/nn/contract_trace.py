@@ -17,7 +17,8 @@ Place = tuple[str, str, int]  # path of a layer, ENTRY or EXIT, how many calls o
 
 
 class Run(NamedTuple):
-    """What went into every layer of a network and came out, in order, and the state after it."""
+    """Hold what went into every layer of a network and came out, in order, and the state after
+    it."""
 
     tensors: dict[Place, list[Tensor]]
     state: Any
@@ -142,7 +143,9 @@ def _differs(expected: list[list[Tensor]], found: list[list[Tensor]], tolerance:
 
 def _joined(wanted: tuple[Tensor, ...], given: tuple[Tensor, ...]) -> tuple[Tensor, Tensor] | None:
     """Return the whole and the joined parts; None if these do not add up along an axis."""
-    whole, parts = (wanted[0], given) if len(wanted) == 1 else (given[0], wanted)
+    is_whole = len(wanted) == 1
+    whole = wanted[0] if is_whole else given[0]
+    parts = given if is_whole else wanted
     for dim in range(whole.ndim):
         if sum(part.shape[dim] for part in parts) != whole.shape[dim]:
             continue

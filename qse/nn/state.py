@@ -10,7 +10,8 @@ dict that mirrors the module tree, whose first axis is the batch, or batch and b
 written to `self`. A layer without state is a plain `nn.Module`, `x -> y`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -103,10 +104,17 @@ def flatten_state(state: State, path: str = "") -> dict[str, Tensor]:
     return flat
 
 
-def initial_state(state: Mapping[str, State]) -> dict:
+def map_state(function: Callable[..., Tensor], *states: Any) -> Any:
+    """Return the state whose leaves are `function` of the leaves of states of one structure."""
+    first = states[0]
+    if isinstance(first, Tensor):
+        return function(*states)
+    return {key: map_state(function, *(state[key] for state in states)) for key in first}
+
+
+def initial_state(state: Any) -> Any:
     """Return the beginning of a stream: zeros in the shapes of `state`."""
-    zeros = {path: torch.zeros_like(leaf) for path, leaf in flatten_state(dict(state)).items()}
-    return unflatten_state(zeros)
+    return map_state(torch.zeros_like, state)
 
 
 def unflatten_state(flat: Mapping[str, Tensor]) -> dict:

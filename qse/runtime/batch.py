@@ -109,7 +109,7 @@ def enhance_file(
             return _until(cancelled, blocks)
 
         held = replace(job, source=path, name=name)
-        written = write_file(held, source, enhanced, options.of_files)
+        written = write_file(held, source, enhanced, options)
         rate = source.layout.sample_rate
         damage = "; ".join(text for text in (source.damage, *written.damage) if text)
         return Outcome(

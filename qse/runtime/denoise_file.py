@@ -4,7 +4,7 @@ import warnings
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
-from typing import TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from ..audio.private_folder import private_folder
 from ..errors import QseError
@@ -79,21 +79,17 @@ def denoise_file(
     if unknown:
         known = ", ".join(Settings.__annotations__)
         raise TypeError(f"denoise_file takes no {min(unknown)}, but {known}")
-    threads = settings.get("threads", 1)
+    used: dict[str, Any] = dict(settings)
+    threads = used.pop("threads", 1)
+    fast = used.pop("fast", False)
     with ExitStack() as stack:
         if is_held(path):
             folder = stack.enter_context(private_folder())
             job = held_job(path, target, folder)  # type: ignore[arg-type]
         else:
             job = _job(path, target)
-        loaded = resolve(model, fast=settings.get("fast", False))
-        options = Options(
-            settings.get("strength"),
-            settings.get("overwrite", False),
-            settings.get("salvage", False),
-            link=settings.get("link", False),
-            loudness=settings.get("loudness"),
-        )
+        loaded = resolve(model, fast=fast)
+        options = Options(**used)
         count = cores() if threads is None else threads
         jobs = [job]
         for outcome in run(jobs, lambda rate: resolve(loaded, rate), options, count):

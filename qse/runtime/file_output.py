@@ -27,6 +27,7 @@ from ..audio.writer import atomic_target, check_target, write
 from ..errors import QseError
 from .batch_plan import FileJob
 from .levelled import levelled, need_meter
+from .part import Part
 from .written import Written, say, say_clipping, say_part
 
 Enhance = Callable[[AudioReader], Iterable[np.ndarray]]  # returns the enhanced blocks of a reader
@@ -37,9 +38,9 @@ class FileOptions:
     """Settings of enhanced files.
 
     bit_rate: of lossy files, in kbit/s, that of the source if None. keep_times: whether they get
-    the times of their source. track: the only sound track to enhance, from 1, all if None. is_part:
-    whether they hold a part of their source. loudness: in LUFS, as it comes if None. is_trial:
-    write a temporary file in place of the target.
+    the times of their source. track: the only sound track to enhance, from 1, all if None. part:
+    what is enhanced of each, None: all. loudness: in LUFS, as it comes if None. is_trial: write
+    the noisy sound to a temporary file in place of the target, to know what is lost.
     """
 
     overwrite: bool = False
@@ -47,7 +48,7 @@ class FileOptions:
     bit_rate: float | None = None
     keep_times: bool = False
     track: int | None = None
-    is_part: bool = False
+    part: Part | None = None
     loudness: float | None = None
     is_trial: bool = False
 
@@ -60,7 +61,7 @@ def write_file(
     Raises QseError if that fails; then nothing is left on the disk.
     """
     said: list[str] = []
-    if options.loudness is not None:
+    if options.loudness is not None and not options.is_trial:
         need_meter(options.loudness)
         enhance = _at_loudness(enhance, options.loudness, job, said)
     tracks = len(source.media.tracks) if source.media else 1
@@ -73,12 +74,12 @@ def write_file(
             )
         written = _write_audio(job, source, enhance, options)
     else:
-        if options.is_part and form.is_video and source.media and source.media.pictures:
+        if options.part and form.is_video and source.media and source.media.pictures:
             cure = "name an output that ends in .wav"
             raise QseError(f"{job}: pictures cannot be cut to a part: {cure}")
         written = _write_media(job, source, enhance, options)
     written.warnings += said
-    if options.is_part:
+    if options.part:
         say_part(written, job, source.inspection)
     kind = source.inspection.kind
     if wrong_suffix(job.source, kind):

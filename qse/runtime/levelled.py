@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from shutil import which
 
 import numpy as np
 import soundfile
 
 from ..audio.checks import BLOCK
+from ..audio.ffmpeg_input import is_installed
 from ..audio.loudness_meter import Loudness, measure
 from ..errors import QseError
 
@@ -17,7 +17,7 @@ TOLERATED = 0.05  # dB by which the target may be missed unsaid
 
 def need_meter(target: float) -> None:
     """Raise QseError if no program can measure the loudness."""
-    if not (which("ffmpeg") and which("ffprobe")):
+    if not is_installed():
         raise QseError(
             f"loudness={target:g} needs the program ffmpeg, which is not installed: install it, or "
             "leave the loudness as it is"

@@ -35,8 +35,7 @@ def optimizers(
         made.append(QuaternionMuon(weights, gates, weight_decay=weight_decay))
     taken = set()
     for optimizer in made:
-        for group in optimizer.param_groups:
-            taken.update(group["params"])
+        taken.update(_trained(optimizer))
     weights = list[nn.Parameter]()
     others = list[nn.Parameter]()
     for path, parameter in network.named_parameters():
@@ -51,7 +50,7 @@ def assignment(made: Sequence[Optimizer]) -> str:
     """Return in a line how many tensors, and numbers in them, each optimiser trains."""
     parts = []
     for optimizer in made:
-        trained = [weight for group in optimizer.param_groups for weight in group["params"]]
+        trained = _trained(optimizer)
         numbers = sum(weight.numel() for weight in trained)
         name = type(optimizer).__name__.removeprefix("Quaternion")
         parts.append(f"{name} trains {len(trained)} tensors of {numbers:,} numbers")
@@ -64,8 +63,7 @@ def undeclared(network: nn.Module, made: Sequence[Optimizer]) -> list[str]:
     muon: set[nn.Parameter] = set()
     for optimizer in made:
         if isinstance(optimizer, QuaternionMuon):
-            for group in optimizer.param_groups:
-                muon.update(group["params"])
+            muon.update(_trained(optimizer))
     lines = []
     for path, weight in network.named_parameters():
         quaternion = weight.ndim >= 3 and weight.shape[0] == 4
@@ -85,3 +83,7 @@ def undeclared(network: nn.Module, made: Sequence[Optimizer]) -> list[str]:
             f"declare it in {declaration}, and Muon will; if not, in real_weights"
         )
     return lines
+
+
+def _trained(optimizer: Optimizer) -> list[nn.Parameter]:
+    return [weight for group in optimizer.param_groups for weight in group["params"]]

@@ -1,4 +1,4 @@
-"""What an exported model lacks of the one that its training began with is said."""
+"""Name what an exported model lacks of the one that its training began with."""
 
 import graphs
 import pytest

@@ -1,4 +1,4 @@
-"""Where models are written: what is refused, and what stays when a release fails."""
+"""Write models: what is refused, and what stays when a release fails."""
 
 import pytest
 

@@ -196,7 +196,7 @@ def test_every_cheat_is_refused_by_its_law(cheat, x):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_no_law_stands_for_another(law, x, monkeypatch):
-    """Where one check is left out, its cheats pass, or are refused by the name of another law."""
+    """Leave out one check: its cheats pass, or are refused by the name of another law."""
     monkeypatch.delitem(LAWS, law)
     found = []
     for cheat in [cheat for cheat, own in CHEATS.items() if own == law]:
