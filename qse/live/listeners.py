@@ -76,6 +76,7 @@ class Listeners:
         self._changed = -inf  # when sources or the default source changed last
         self._restarted = -inf  # when the server was another one before
         self._returning: set[str] = set()  # processes that listened before the restart
+        self._fetched: set[str] = set()  # indexes of recordings from a former virtual microphone
 
     @property
     def message(self) -> str:
@@ -130,8 +131,10 @@ class Listeners:
         return found
 
     def fetch(self, indexes: Iterable[str]) -> None:
-        """Move recordings to the virtual microphone, as far as they are still there."""
-        for index in indexes:
+        """Move recordings to the virtual microphone, as far as they are still there; `look` asks
+        again where the server ignores it."""
+        self._fetched = set(indexes)
+        for index in self._fetched:
             with suppress(PulseError):
                 pactl("move-source-output", index, self._source)
 
@@ -152,6 +155,7 @@ class Listeners:
         entries = self._recordings.values()
         self._returning = {entry.process for entry in entries if entry.chosen and entry.process}
         self._recordings = {}
+        self._fetched = set()
 
     def _has_moved(self, streams: list[dict[str, str]]) -> bool:
         for stream in streams:
@@ -185,6 +189,7 @@ class Listeners:
         program = stream.get("application.name") or stream.get("media.name", "a program")
         entry = _Recording(program, stream.get("application.process.id", ""), monotonic())
         returning = monotonic() - self._restarted < RETURN and entry.process in self._returning
+        returning = returning or stream["index"] in self._fetched
         entry.chosen = place == self._source or returning
         entry.taken = monotonic() if returning and place != self._source else None
         return entry

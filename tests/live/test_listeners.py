@@ -172,6 +172,18 @@ def test_what_the_server_refuses_is_said_and_tried_again(server, watched):
     assert server.place("3") == VIRTUAL and not watched.away and not watched.message
 
 
+def test_listeners_of_a_crashed_process_are_moved_also_where_the_server_ignores_it(server, watched):
+    server.record("3", "desk_mic")
+    server.refuses = 2
+    watched.fetch(["3"])
+    watched.look()
+    assert server.place("3") == "desk_mic" and watched.away
+    server.now += 2 * AGAIN
+    watched.look()
+    watched.look()
+    assert server.place("3") == VIRTUAL and not watched.away
+
+
 def test_a_program_that_connects_again_after_a_restart_of_the_server_is_moved(server, watched):
     server.record("3", VIRTUAL)
     server.record("4", "desk_mic", "Radio", "43")
