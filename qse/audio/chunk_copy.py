@@ -1,12 +1,13 @@
 """Copy the chunks that are not audio from a WAV, AIFF or CAF file to its enhanced version.
 
-They are copied byte by byte.
+They are copied byte by byte; the coding history of Broadcast Wave gets a line more.
 """
 
 from collections.abc import Iterable
 from typing import IO
 
 from .chunks import Chunk, Container, Dialect, read_container, write_size
+from .coding_history import with_history
 from .file_edit import replace_bytes
 from .formats import MOST_METADATA
 from .id3 import without_loudness_frames
@@ -88,6 +89,8 @@ def _bodies(
             copied.lost.append(_title(read, chunk))
             continue
         body = _still_true(chunk.name, read.body(chunk), read.dialect, copied)
+        if chunk.name == b"bext":
+            body = with_history(body, written)
         if len(chunk.name) > dialect.id_bytes:  # an identifier that only W64 has
             copied.lost.append("an unknown chunk")
             continue

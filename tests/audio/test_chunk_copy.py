@@ -48,6 +48,12 @@ AFTER = [
     (b"xyz!", b""),
 ]
 UNLOUD = BEXT[:412] + 5 * b"\xff\x7f" + BEXT[422:]
+WIDTHS = {"PCM_16": 16, "PCM_24": 24, "FLOAT": 32, "PCM_U8": 8}
+
+
+def line(width: int = 16) -> bytes:
+    """Return what is added to the coding history of a mono file at 16 kHz."""
+    return f"A=PCM,F=16000,W={width},M=mono,T=qse, noise removed\r\n".encode()
 
 
 def kept(path) -> list[tuple[bytes, bytes]]:
@@ -66,7 +72,8 @@ def test_wav_chunks_come_back(here, command, subtype, samples):
     assert status == 0
     found = kept(here / "a-enhanced.wav")
     names = [name for name, _ in found]
-    before = [(b"bext", UNLOUD), *BEFORE[1:4]]
+    history = line(WIDTHS[subtype]) if subtype in WIDTHS else b""
+    before = [(b"bext", UNLOUD + history), *BEFORE[1:4]]
     assert names[4] == b"data"
     assert [each for each in found if each[0] != b"data"] == [*before, *AFTER]
     assert "loudness in bext" in err and "does not hold" not in err
@@ -87,7 +94,7 @@ def test_wav_without_loudness_is_not_touched(here, command):
     with_chunks(wav(here / "a.wav"), [(b"bext", quiet), (b"iXML", IXML)], [(b"levl", bytes(120))])
     _, out, err = command("denoise", "a.wav", "--json")
     found = dict(kept(here / "a-enhanced.wav"))
-    assert found[b"bext"] == quiet and b"levl" not in found
+    assert found[b"bext"] == quiet + line() and b"levl" not in found
     assert found[b"iXML"] == b"<BWFXML><PROJECT>p</PROJECT></BWFXML>"
     assert "levl (peak envelope)" in err and "loudness in iXML" in out
 
@@ -232,7 +239,18 @@ def test_big_endian_numbers_of_rifx(here, command):
     assert status == 0 and "loudness in bext" in err
     held = dict(kept(here / "a-enhanced.wav"))[b"bext"]
     assert held[412:422] == struct.pack(">5h", *5 * [0x7FFF])
-    assert held[:412] == bext[:412] and held[422:] == bext[422:]
+    assert held[:412] == bext[:412] and held[422:] == bext[422:] + line()
+
+
+def test_the_coding_history_gets_a_line_behind_what_fills_it(here, command):
+    """As EBU R98 writes it; a program may have filled the chunk with zeros."""
+    stereo = np.hstack([sound(), 0.5 * sound()])
+    soundfile.write(here / "a.wav", stereo, 48000, "PCM_24")
+    with_chunks(here / "a.wav", [(b"bext", BEXT[:602] + b"A=ANALOGUE" + bytes(100))])
+    assert command("denoise", "a.wav")[0] == 0
+    lines = dict(kept(here / "a-enhanced.wav"))[b"bext"][602:].split(b"\r\n")
+    expected = b"A=PCM,F=48000,W=24,M=stereo,T=qse, noise removed"
+    assert lines == [b"A=ANALOGUE", expected, b""]
 
 
 def test_samples_of_an_unfinished_file_are_no_chunks(here, command):

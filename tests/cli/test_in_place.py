@@ -17,7 +17,7 @@ from qse.audio.reader import open_audio
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
 
-BEFORE = [(b"bext", bytes(700)), (b"iXML", b"<BWFXML><NOTE>x</NOTE></BWFXML>")]
+BEFORE = [(b"axml", bytes(700)), (b"iXML", b"<BWFXML><NOTE>x</NOTE></BWFXML>")]
 AFTER = [(b"cue ", bytes(28)), (b"cart", bytes(2048))]
 ENCODERS = ("\xa9too", "tsse", "encoder")  # of the program that wrote the file
 PLAIN = "from qse_cli.main import main; main()"
