@@ -28,7 +28,7 @@ from ..errors import QseError
 from .batch_plan import FileJob
 from .levelled import levelled, need_meter
 from .part import Part
-from .written import Written, say, say_clipping, say_part
+from .written import Written, say, say_clipping, say_part, say_picture
 
 Enhance = Callable[[AudioReader], Iterable[np.ndarray]]  # returns the enhanced blocks of a reader
 
@@ -79,6 +79,8 @@ def write_file(
             raise QseError(f"{job}: pictures cannot be cut to a part: {cure}")
         written = _write_media(job, source, enhance, options)
     written.warnings += said
+    if source.media and source.media.pictures and not (form and form.is_video):
+        say_picture(written, job)
     if options.part:
         say_part(written, job, source.inspection)
     kind = source.inspection.kind

@@ -61,6 +61,13 @@ def say_clipping(written: Written, job: FileJob, clipping: ClipMeter) -> None:
         )
 
 
+def say_picture(written: Written, job: FileJob) -> None:
+    """Say that the picture of a video is not in its output, which holds sound alone."""
+    cure = "name an output that ends in .mkv to keep it"
+    written.warnings.append(f"{job.target} is without the picture of {job}: {cure}")
+    written.lost.append("picture")
+
+
 def say_part(written: Written, job: FileJob, source: Inspection) -> None:
     """Add what is not right in a part of a recording."""
     names = [name for name in source.names() if name in TIMED]
