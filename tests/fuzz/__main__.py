@@ -20,16 +20,16 @@ from threading import Timer
 from time import monotonic
 
 CASES = {  # in the tests
-    "audio": 150,
+    "audio": 60,
     "video": 8,
-    "losses": 60,
-    "models": 200,
-    "models-denoise": 40,
-    "manifests": 80,
-    "configurations": 150,
-    "weights": 100,
+    "losses": 30,
+    "models": 100,
+    "models-denoise": 20,
+    "manifests": 40,
+    "configurations": 80,
+    "weights": 50,
     "runs": 4,
-    "tables": 150,
+    "tables": 80,
 }
 TORCH = ("weights", "runs", "tables")  # need PyTorch
 LONGEST = 600.0  # seconds without a new case, after which the process is ended

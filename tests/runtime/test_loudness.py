@@ -12,7 +12,10 @@ from noisy_files import samples
 import qse
 
 RATE = 48000
-pytestmark = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg"),
+    pytest.mark.usefixtures("models"),  # which only delay
+]
 SHELF = (
     [1.53512485958697, -2.69169618940638, 1.19839281085285],
     [1, -1.69065929318241, 0.73248077421585],
