@@ -22,6 +22,8 @@ from .store import Row, values_of
 RESAMPLES = 10_000
 LEVEL = 0.95
 SEED = 0
+FEWEST = 8  # utterances; with fewer, the interval of a bootstrap is too narrow
+FEW = " *"  # marks a mean of fewer
 CHUNK = 1_000_000  # values drawn at a time: bounds the memory
 LOGGED = re.compile(r"p\d{3}_\d+ \S+ -?\d+(\.\d+)?")  # utterance, noise, SNR in dB
 Mean = dict[str, float]
@@ -166,7 +168,8 @@ def _table(path: Path) -> list[list[str]]:
 
 
 def cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
-    """Return the mean and interval of a metric in its digits, "-" if there is none.
+    """Return the mean and interval of a metric in its digits, the mean alone with the mark FEW of
+    fewer than FEWEST utterances, "-" if there is none.
 
     sign: "+" also marks gains.
     """
@@ -174,6 +177,8 @@ def cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
         return "-"
     form = f"{sign}.{METRICS[name].digits}f"
     found = means[name]
+    if found["n"] < FEWEST:
+        return f"{found['mean']:{form}}{FEW}"
     return f"{found['mean']:{form}} ({found['low']:{form}} to {found['high']:{form}})"
 
 

@@ -4,11 +4,12 @@ import textwrap
 from typing import Any
 
 from .metrics import METRICS
-from .report import RESAMPLES, SEED, Mean, cell, grouped, sides
+from .report import FEW, FEWEST, RESAMPLES, SEED, Mean, cell, grouped, sides
 from .store import Row
 
 COLUMNS = 80
 LONGEST_NAME = 16  # characters of a system or a group
+TOO_FEW = f"\n* fewer than {FEWEST} utterances: too few for an interval\n"
 
 
 def table(result: dict[str, Any]) -> str:
@@ -68,10 +69,13 @@ def _cells(name: str, found: dict[str, dict[str, Mean]]) -> list[str]:
 
 
 def _cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
-    """Return the mean and half of its interval, "-" if no utterance has a value."""
+    """Return the mean and half of its interval, the mean alone with the mark FEW of too few
+    utterances, "-" if none has a value."""
     if name not in means:
         return "-"
     digits = METRICS[name].digits
+    if means[name]["n"] < FEWEST:
+        return f"{means[name]['mean']:{sign}.{digits}f}{FEW}"
     half = (means[name]["high"] - means[name]["low"]) / 2
     return f"{means[name]['mean']:{sign}.{digits}f} ±{half:.{digits}f}"
 
@@ -88,8 +92,9 @@ def _footnote(result: dict[str, Any]) -> str:
         parts.append(f"each processed after {settings['lead_in']} others, as one stream")
     if "step" in settings:
         parts.append(f"weights of step {settings['step']}")
-    drawn = f"{RESAMPLES} resamples, seed {SEED}"
-    parts.append(f"± half of the 95 % bootstrap interval over utterances ({drawn})")
+    if count >= FEWEST:
+        drawn = f"{RESAMPLES} resamples, seed {SEED}"
+        parts.append(f"± half of the 95 % bootstrap interval over utterances ({drawn})")
     if result["rtf"] is not None:
         used = f"threads={settings.get('threads', 1)}, jobs={settings.get('jobs', 1)}"
         machine = f" on {settings['machine']}" if settings.get("machine") else ""
@@ -133,12 +138,13 @@ def _duration(samples: int, sample_rate: int) -> str:
 
 
 def _laid_out(head: list[str], lines: list[list[str]]) -> str:
-    """Return a Markdown table with cells of equal width per column."""
+    """Return a Markdown table with cells of equal width per column; below it, what FEW means."""
     rows = [head, *lines]
+    marked = any(each.endswith(FEW) for row in lines for each in row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     text = [_line(row, widths) for row in rows]
-    return "\n".join([text[0], rule, *text[1:]]) + "\n"
+    return "\n".join([text[0], rule, *text[1:]]) + "\n" + (TOO_FEW if marked else "")
 
 
 def _line(cells: list[str], widths: list[int]) -> str:

@@ -93,7 +93,7 @@ def test_evaluate_against_another_system(corpus, run, monkeypatch):
     first = run("clean", *folders, "--out", "results/clean")
     done = run("noisy", *folders, "--out", "results/noisy", "--against", "noisy")
     assert "| results/noisy minus results/noisy/noisy |" in done.stdout, done.stderr
-    assert "| SI-SDR dB | 3 | +0.00 (+0.00 to +0.00) " in done.stdout
+    assert "| SI-SDR dB | 3 | +0.00 * " in done.stdout
     other = "--clean", "clean", "--noisy", "clean", "--metrics", "si_sdr", "--jobs", 1
     elsewhere = run("clean", *other, "--out", "others/clean", "--against", "noisy")
     assert elsewhere.exit_code == 0, elsewhere.stderr

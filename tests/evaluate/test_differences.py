@@ -13,8 +13,13 @@ def test_differences_pair_utterances_by_name():
     found = differences(rows, others)
     assert found == {"pesq_wb": {"mean": 0.25, "low": 0.25, "high": 0.25, "n": 2}}
     lines = comparison(rows, others, "a", "b").splitlines()
-    assert lines[0] == "| metric  | n | a minus b                 |"
-    assert lines[2] == "| PESQ-WB | 2 | +0.250 (+0.250 to +0.250) |"
+    assert lines[0] == "| metric  | n | a minus b |"
+    assert lines[2] == "| PESQ-WB | 2 | +0.250 *  |"
+    assert lines[4] == "* fewer than 8 utterances: too few for an interval"
+    others = [{"name": f"u{n}", "pesq_wb": 2.0 + n} for n in range(8)]
+    rows = [{"name": f"u{n}", "pesq_wb": 2.25 + n} for n in range(8)]
+    lines = comparison(rows, others, "a", "b").splitlines()
+    assert lines[2:] == ["| PESQ-WB | 8 | +0.250 (+0.250 to +0.250) |"]
 
 
 def test_comparison_refuses_other_recordings():
