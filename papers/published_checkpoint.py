@@ -42,7 +42,12 @@ class PublishedCheckpoint(Experiment):
         try:
             network.get_submodule("core").load_state_dict(read_checkpoint(Path(self.file)))
         except RuntimeError as error:
-            raise QseError(f"{self.file}: not a checkpoint of the published network") from error
+            differences = str(error).splitlines()[1:]
+            first = differences[0].strip() if differences else str(error)
+            raise QseError(
+                f"{self.file}: not a checkpoint of the published network, whose weights have other "
+                f"names or shapes: {first[:200]}"
+            ) from error
         write_config(out / "config.toml", config, network)
         save(out / "weights.safetensors", network.state_dict(), {})
         return f"{parameter_count(network):,} parameters: qse evaluate {out}"
@@ -56,7 +61,9 @@ def read_checkpoint(path: Path) -> dict[str, Tensor]:
     """
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+    except OSError as error:
+        raise QseError(f"{path} cannot be read: {error.strerror}") from error
+    except (RuntimeError, EOFError, LookupError, ValueError, pickle.UnpicklingError) as error:
         raise QseError(
             f"{path}: cannot read these weights; name the published best_model.pt"
         ) from error
@@ -73,6 +80,9 @@ def read_checkpoint(path: Path) -> dict[str, Tensor]:
             weights[plain] = value
         elif plain.endswith(COMPONENTS[0]):
             stem = name.removesuffix(COMPONENTS[0])
+            missing = [each for each in COMPONENTS if stem + each not in found]
+            if missing:
+                raise QseError(f"{path}: {stem} is without {', '.join(missing)}")
             parts = torch.stack([found[stem + component] for component in COMPONENTS])
             if parts.ndim == 3:  # of a linear layer, (4, in, out)
                 parts = parts.mT

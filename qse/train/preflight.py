@@ -1,7 +1,8 @@
 """Check the configuration of a training run before any audio is read and anything is written."""
 
+from collections.abc import Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -60,6 +61,7 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     start = _start(config, job, own.network)
     if start.network.streams:
         verify_briefly(start.network, start.network.config.hop_length)
+    _check_look_ahead(config.train.look_ahead, start.network)
     try:
         loss = as_loss(own.loss or config.loss)
     except ValueError as error:
@@ -163,6 +165,18 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
             f"the losses pesq, stoi and discriminator need a multiple of {SAMPLE_RATE} Hz, "
             f"the model works at {rate}: {cure}"
         )
+
+
+def _check_look_ahead(frames: Sequence[int], network: Any) -> None:
+    """Raise UsageError for a look-ahead in frames that the network does not have."""
+    for count in frames:
+        try:
+            network.at(network.config.sample_rate, count)
+        except ValueError as error:
+            raise UsageError(f"train.look_ahead: {error}") from error
+        except TypeError:  # its `at` takes a sample rate alone
+            name = type(network).__name__
+            raise UsageError(f"train.look_ahead: {name} has no look-ahead; leave it out") from None
 
 
 def _check_losses(config: RunConfig, network: Network, loss: CompositeLoss) -> None:

@@ -62,3 +62,30 @@ def test_published_checkpoint_refuses_other_files(tmp_path):
     (tmp_path / "text.pt").write_text("no weights")
     with pytest.raises(QseError, match=r"text\.pt: cannot read these weights"):
         experiment("published-checkpoint", tmp_path / "out", [f"file={tmp_path / 'text.pt'}"])
+
+
+@pytest.mark.parametrize(
+    "content, sentence",
+    [
+        (b"root:x:0:0:root:/root:/bin/bash\n", "cannot read these weights"),
+        (None, "cannot be read: No such file or directory"),
+    ],
+)
+def test_published_checkpoint_refuses_any_file_in_a_sentence(tmp_path, content, sentence):
+    """A text that begins like a program of pickle's ended in an IndexError."""
+    path = tmp_path / "passwd"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(QseError, match=sentence):
+        experiment("published-checkpoint", tmp_path / "out", [f"file={path}"])
+
+
+def test_published_checkpoint_names_what_differs(tmp_path):
+    weights = published_names(Published(PublishedConfig()).core)
+    name = next(name for name in weights if name.endswith("_j_weight") or "j_weight" in name)
+    torch.save({key: each for key, each in weights.items() if key != name}, tmp_path / "a.pt")
+    with pytest.raises(QseError, match="is without j_weight"):
+        experiment("published-checkpoint", tmp_path / "out", [f"file={tmp_path / 'a.pt'}"])
+    torch.save({"layer.weight": torch.zeros(2)}, tmp_path / "b.pt")
+    with pytest.raises(QseError, match="other names or shapes: Missing key"):
+        experiment("published-checkpoint", tmp_path / "out", [f"file={tmp_path / 'b.pt'}"])

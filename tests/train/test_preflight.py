@@ -151,6 +151,21 @@ def test_prepare_names_the_cure_for_a_network_of_one_rate(training_audio, tmp_pa
     prepare(config, job(training_audio, tmp_path / "a", valid=None))
 
 
+@pytest.mark.parametrize(
+    "model, sentence",
+    [
+        (TINY, "train.look_ahead: look_ahead 4: the network looks at most 0 frames ahead"),
+        ({"network": "own_layers:Small"}, "train.look_ahead: Small has no look-ahead"),
+    ],
+)
+def test_prepare_refuses_a_look_ahead_that_the_network_lacks(
+    training_audio, tmp_path, model, sentence
+):
+    """The first step failed with a traceback."""
+    config = replace(CONFIG, model=model, train=replace(PLAN, look_ahead=(0, 4)))
+    refused(sentence, config, job(training_audio, tmp_path / "unborn", valid=None))
+
+
 def test_prepare_names_the_configuration_of_a_resumed_run(finished_run, training_audio):
     damaged = replace(CONFIG, model={**CONFIG.model, "n_fft": "x"})
     resumed = job(training_audio, finished_run[0], resume=True)
