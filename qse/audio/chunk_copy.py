@@ -1,6 +1,7 @@
-"""Copy the chunks that are not audio from a WAV, AIFF or CAF file to its enhanced version.
+"""Copy the chunks that are not audio from a WAV, AIFF or CAF file to its enhanced version, and
+markers from one of these formats to another.
 
-They are copied byte by byte; the coding history of Broadcast Wave gets a line more.
+Within a format they are copied byte by byte; the coding history of Broadcast Wave gets a line more.
 """
 
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from .formats import MOST_METADATA
 from .id3 import without_loudness_frames
 from .inspection import Copied
 from .loudness import without_bext_loudness, without_loudness_xml
+from .markers import Markers, marker_chunks, markers_of
 
 STALE = {
     b"levl": "levl (peak envelope)",
@@ -53,6 +55,28 @@ def copy_chunks(
         _set_count(file, written, samples)
         write_size(file, written)
     return copied
+
+
+def add_markers(read: Container, written: Container) -> Markers:
+    """Give `written`, a file of another family, the markers of `read`; return those that it has
+    now.
+
+    Raises OSError, and TooLong for a WAV or AIFF file of more than 4 GiB.
+    """
+    markers = markers_of(read)
+    dialect = written.dialect
+    chunks = marker_chunks(dialect.name, markers.found) if markers.found else []
+    if not chunks or written.sound is None:
+        return Markers([], ())
+    data = b"".join(dialect.write(name, body) for name, body in chunks)
+    with written.path.open("r+b") as file:
+        if dialect.is_long or dialect.ends_with_samples:
+            start = written.sound.at - dialect.head
+            replace_bytes(file, start, start, data)
+        else:
+            _append(file, written, data)
+        write_size(file, written)
+    return markers
 
 
 def chunk_names(container: Container) -> list[str]:

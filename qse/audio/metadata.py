@@ -7,7 +7,8 @@ there into the enhanced file. What cannot be kept, and what no longer holds, is 
 
 from pathlib import Path
 
-from .chunk_copy import PLAIN
+from .chunk_copy import PLAIN, add_markers
+from .chunked import Chunked
 from .content import inspect
 from .flac import USUAL_MASKS
 from .formats import Layout, native
@@ -40,11 +41,31 @@ def carry(reader: AudioReader, part: Path, layout: Layout, samples: int) -> Copi
                 copied = _copy_tried(source, reader, part, layout, samples, folder)
             else:
                 copied = map_metadata(source, reader.layout, part, layout, samples, folder)
+                _carry_markers(reader, part, copied)
         except ValueError:  # damaged metadata: those that can be named are lost
             copied = _all_lost(source)
     if not _carry_positions(reader.channel_mask, part, layout.channels):
         copied.lost.append("channel positions")
     return copied
+
+
+def _carry_markers(reader: AudioReader, part: Path, copied: Copied) -> None:
+    """Give `part` the markers of a WAV, AIFF or CAF file, if it is another one of these.
+
+    ffmpeg calls them chapters; those that begin at a marker are not lost then.
+    """
+    source = reader.inspection
+    target = inspect(part)
+    if not (isinstance(source, Chunked) and isinstance(target, Chunked)):
+        return
+    if source.container is None or target.container is None:
+        return
+    markers = add_markers(source.container, target.container)
+    places = {marker.at for marker in markers.found}
+    chapters = source.media.chapters if source.media else []
+    starts = {round(chapter.start * reader.layout.sample_rate) for chapter in chapters}
+    kept = (*markers.names, "chapters") if starts <= places else markers.names
+    copied.lost = [name for name in copied.lost if name not in kept]
 
 
 def _copy_tried(

@@ -1,0 +1,70 @@
+"""Markers go between WAV, AIFF and CAF; libsndfile and the chunks themselves are the judges."""
+
+import json
+import struct
+
+import pytest
+import soundfile
+from tagged_files import chunks, needs_ffmpeg, wav, with_chunks
+
+PLACES = [4000, 12000]
+NAMES = ["Anfang", "Lärm"]
+
+
+def marked(here):
+    """A WAV file with two markers."""
+    cue = struct.pack("<I", 2)
+    labels = b"adtl"
+    for number, (place, name) in enumerate(zip(PLACES, NAMES, strict=True), 1):
+        cue += struct.pack("<II4sIII", number, place, b"data", 0, 0, place)
+        text = name.encode() + b"\0"
+        labels += b"labl" + struct.pack("<II", 4 + len(text), number) + text + bytes(len(text) % 2)
+    return with_chunks(wav(here / "a.wav"), [], [(b"cue ", cue), (b"LIST", labels)])
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize(
+    "way", [["aiff"], ["caf"], ["aiff", "caf"], ["caf", "aiff"], ["w64", "caf"]]
+)
+def test_markers_come_back_by_other_formats(here, command, way):
+    before = dict(chunks(marked(here).read_bytes()))
+    path = "a.wav"
+    for number, to in enumerate([*way, "wav"]):
+        target = f"{number}.{to}"
+        status, out, err = command("denoise", path, "-o", target, "--json")
+        assert status == 0, err
+        assert json.loads(out)["lost"] == []
+        assert soundfile.info(here / target).frames == 16000
+        path = target
+    after = dict(chunks((here / path).read_bytes()))
+    assert after[b"cue "] == before[b"cue "] and after[b"LIST"] == before[b"LIST"]
+
+
+@needs_ffmpeg
+def test_libsndfile_reads_the_markers_of_aiff_where_they_are(here, command):
+    marked(here)
+    assert command("denoise", "a.wav", "-o", "b.aiff")[0] == 0
+    body = dict(chunks((here / "b.aiff").read_bytes()))[b"MARK"]
+    assert struct.unpack_from(">HHIB", body) == (2, 1, 4000, 6) and body[9:15] == b"Anfang"
+    with soundfile.SoundFile(here / "b.aiff") as file:
+        assert "MARK" in file.extra_info and "4000" in file.extra_info
+
+
+@needs_ffmpeg
+def test_notes_that_another_format_cannot_hold_are_said(here, command):
+    cue = struct.pack("<I", 1) + struct.pack("<II4sIII", 1, 4000, b"data", 0, 0, 4000)
+    note = b"adtlnote" + struct.pack("<II", 6, 1) + b"x\0"
+    with_chunks(wav(here / "a.wav"), [(b"cue ", cue), (b"LIST", note)])
+    _, out, _ = command("denoise", "a.wav", "-o", "b.aiff", "--json")
+    assert json.loads(out)["lost"] == ["adtl"]
+    _, out, _ = command("denoise", "a.wav", "-o", "b.flac", "--json")
+    assert json.loads(out)["lost"] == ["chapters", "cue", "adtl"]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("body", [b"", b"\xff\xff\xff\xff"])
+def test_damaged_markers_are_lost_and_said(here, command, body):
+    with_chunks(wav(here / "a.wav"), [(b"cue ", body)])
+    _, out, _ = command("denoise", "a.wav", "-o", "b.aiff", "--json")
+    assert json.loads(out)["lost"] == ["cue"]
+    assert soundfile.info(here / "b.aiff").frames == 16000
