@@ -52,7 +52,7 @@ def simulate(system: str) -> None:
     for name in ("replace", "rename", "unlink", "remove"):
         setattr(os, name, _refusing_open_files(getattr(os, name)))
     _keep(os, pathlib, shutil, subprocess, tempfile)
-    _keep(sys, sys.modules["soundfile"])
+    _keep(sys, sys.modules["soundfile"], shutil)  # shutil asks Windows from Python 3.12 on
     os.name = "nt"
     sys.platform = "win32"
 

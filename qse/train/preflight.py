@@ -1,8 +1,7 @@
 """Check the configuration of a training run before any audio is read and anything is written."""
 
-from collections.abc import Sequence
 from math import ceil
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -22,7 +21,7 @@ from .optimizers import optimizers
 from .own import NOTHING_OWN, Own
 from .parallel import processes_here
 from .recipe import RunConfig
-from .stateful_training import least_segment
+from .stateful_training import check_look_ahead, least_segment
 from .train_config import TrainConfig
 from .validation import find_pairs, rate_of
 from .warm_start import start_from
@@ -61,7 +60,7 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     start = _start(config, job, own.network)
     if start.network.streams:
         verify_briefly(start.network, start.network.config.hop_length)
-    _check_look_ahead(config.train.look_ahead, start.network)
+    check_look_ahead(config.train.look_ahead, start.network)
     try:
         loss = as_loss(own.loss or config.loss)
     except ValueError as error:
@@ -165,18 +164,6 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
             f"the losses pesq, stoi and discriminator need a multiple of {SAMPLE_RATE} Hz, "
             f"the model works at {rate}: {cure}"
         )
-
-
-def _check_look_ahead(frames: Sequence[int], network: Any) -> None:
-    """Raise UsageError for a look-ahead in frames that the network does not have."""
-    for count in frames:
-        try:
-            network.at(network.config.sample_rate, count)
-        except ValueError as error:
-            raise UsageError(f"train.look_ahead: {error}") from error
-        except TypeError:  # its `at` takes a sample rate alone
-            name = type(network).__name__
-            raise UsageError(f"train.look_ahead: {name} has no look-ahead; leave it out") from None
 
 
 def _check_losses(config: RunConfig, network: Network, loss: CompositeLoss) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch
+from ..errors import UsageError
 from ..losses.composite_loss import CompositeLoss, as_loss
 from ..losses.loss_config import LossConfig
 from ..losses.terms import LossTerm
@@ -125,6 +126,18 @@ def compared_samples(network: Network, samples: int, carry_state_probability: fl
     if not carry_state_probability or not network.streams:
         return samples
     return max(0, samples - samples % network.config.hop_length - network.latency)
+
+
+def check_look_ahead(frames: Sequence[int], network: Any) -> None:
+    """Raise UsageError for a look-ahead in frames that the network does not have."""
+    for count in frames:
+        try:
+            network.at(network.config.sample_rate, count)
+        except ValueError as error:
+            raise UsageError(f"train.look_ahead: {error}") from error
+        except TypeError:  # its `at` takes a sample rate alone
+            name = type(network).__name__
+            raise UsageError(f"train.look_ahead: {name} has no look-ahead; leave it out") from None
 
 
 def least_segment(network: Network, least: int, carry_state_probability: float) -> int:
