@@ -36,6 +36,14 @@ def check_file(path: Path, name: str) -> None:
         raise QseError(f"{name} is empty (0 bytes): record or copy it again")
 
 
+def check_fork(path: Path, name: str) -> None:
+    """Raise QseError unless what libsndfile takes for the resource fork of a file is one, if it is
+    there: it would wait for the other end of a pipe."""
+    for fork in (path.with_name(f"._{path.name}"), path.parent / ".AppleDouble" / path.name):
+        if fork.exists() and not fork.is_file():
+            raise QseError(f"{name} cannot be read: {fork} is no regular file; remove that")
+
+
 def bad_samples(audio: np.ndarray) -> int:
     """Return how many samples are NaN or infinite."""
     return audio.size - int(np.count_nonzero(np.isfinite(audio)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..errors import QseError
-from .checks import BLOCK, SALVAGE, checked, rate_fault
+from .checks import BLOCK, SALVAGE, check_fork, checked, rate_fault
 from .content import inspected
 from .formats import Layout, native, suffix_of
 from .input_path import held_input
@@ -184,6 +184,7 @@ def _open(found: Inspection, name: str, salvage: bool) -> "tuple[SoundFile, str 
     import soundfile
 
     try:
+        check_fork(found.path, name)
         file = soundfile.SoundFile(native(found.path))
         damage = _damage(found, file)
         fault = None
