@@ -1,5 +1,6 @@
 """Check files before they are opened, and samples as they are read."""
 
+import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -40,7 +41,7 @@ def check_fork(path: Path, name: str) -> None:
     """Raise QseError unless what libsndfile takes for the resource fork of a file is one, if it is
     there: it would wait for the other end of a pipe."""
     for fork in (path.with_name(f"._{path.name}"), path.parent / ".AppleDouble" / path.name):
-        if fork.exists() and not fork.is_file():
+        if os.path.exists(fork) and not os.path.isfile(fork):  # false also for names too long
             raise QseError(f"{name} cannot be read: {fork} is no regular file; remove that")
 
 

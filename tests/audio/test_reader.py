@@ -41,6 +41,14 @@ def test_a_pipe_in_place_of_a_resource_fork_is_not_opened(tmp_path, monkeypatch,
         length_and_rate(tmp_path / "a.wav")
 
 
+def test_the_longest_names_are_read(tmp_path):
+    """Those for a resource fork would be too long."""
+    path = make(tmp_path / f"{'a' * 251}.wav", tone(1000))
+    assert read(path) == 1000
+    with Source(path) as source:
+        assert sum(map(len, source.blocks())) == 1000
+
+
 def test_source_reports_missing_permission(tmp_path, monkeypatch):
     def deny(path, *_):
         raise PermissionError(13, "Permission denied", str(path))
