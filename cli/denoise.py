@@ -54,6 +54,7 @@ class Handling:
         float | None,
         typer.Option(
             min=20,
+            max=1_000_000,
             metavar="SECONDS",
             callback=number,
             help="Cut into pieces, for many cores; changes the output by -59 dB. [default: never]",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import copyfileobj
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from qse.errors import QseError, UsageError
 
@@ -104,7 +104,7 @@ def deliver(result: Path, output: str | None, scratch: Path | None) -> str:
     try:
         with result.open("rb") as file:
             if device:
-                with open(device, "wb") as to:
+                with _opened(device) as to:
                     copyfileobj(file, to)
             else:
                 copyfileobj(file, sys.stdout.buffer)
@@ -116,6 +116,19 @@ def deliver(result: Path, output: str | None, scratch: Path | None) -> str:
             f"{device or 'standard output'} cannot be written: {error.strerror}"
         ) from error
     return device or "standard output"
+
+
+def _opened(device: str) -> BinaryIO:
+    """Open a device for writing; its name may be that of a file by now, which stays as it is."""
+    from qse.audio.held_folder import BINARY, NO_WAIT
+
+    descriptor = os.open(device, os.O_WRONLY | NO_WAIT | BINARY)
+    if not stat.S_ISCHR(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise QseError(f"{device} is no device any more: name another output")
+    if NO_WAIT:
+        os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "wb")
 
 
 def _is_device(output: str | None) -> bool:

@@ -2,4 +2,5 @@
 
 from qse_cli.main import main
 
-main()
+if __name__ == "__main__":  # not where a configuration names this module
+    main()

@@ -5,6 +5,8 @@ Unknown keys are refused; known ones are listed.
 
 import copy
 import dataclasses
+import errno
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from math import inf
@@ -18,7 +20,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 
+LONGEST = 1 << 20  # characters of a file
 DEEPEST = 20  # tables and lists in each other; what reads them may recurse
+DOTTED = re.compile(
+    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}"""
+)
+TOO_DEEP = f"tables and lists more than {DEEPEST} deep in each other"
 KINDS = {
     bool: "true or false",
     int: "a whole number",
@@ -78,14 +85,31 @@ def read(path: Path) -> dict[str, Any]:
     """Read the tables of a TOML file. Raises QseError when it is missing, not TOML, or nested too
     deep."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(_text(path))
     except OSError as error:
         raise QseError(f"{path}: cannot read the configuration ({error.strerror})") from error
     except (ValueError, RecursionError) as error:  # neither TOML nor UTF-8, or nested without end
         raise QseError(f"{path}: not valid TOML ({error})") from error
     if _is_too_deep(tables):
-        raise QseError(f"{path}: tables and lists more than {DEEPEST} deep in each other")
+        raise QseError(f"{path}: {TOO_DEEP}")
     return tables
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file that may come from anywhere.
+
+    Raises OSError for what is no file, QseError for a text that is too long, or with a key of many
+    parts: `tomllib` takes time and memory in proportion to the square of their number.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file")
+    with path.open(encoding="utf-8") as file:
+        text = file.read(LONGEST + 1)
+    if len(text) > LONGEST:
+        raise QseError(f"{path}: has more than {LONGEST} characters")
+    if DOTTED.search(text):
+        raise QseError(f"{path}: {TOO_DEEP}")
+    return text
 
 
 def _is_too_deep(tables: dict[str, Any]) -> bool:

@@ -7,10 +7,15 @@ import numpy as np
 import pytest
 import soundfile
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 
+from qse.audio import replaced_folder
+from qse.audio.atomic_write import open_to_append, remove
+from qse.data import cached_corpus
 from qse.data.cached_corpus import CorpusCache
+from qse.data.mix_config import MixConfig
+from qse.data.pair_folder import mix_pairs
 from qse.errors import QseError
 from qse.evaluate.store import Store
 from qse.export.target import model_target
@@ -78,7 +83,7 @@ def test_cache_of_a_corpus(shared, precious, tmp_path, monkeypatch):
     write = CorpusCache._write
 
     def exchanged(*arguments: object) -> object:
-        monkeypatch.setattr(Path, "unlink", lambda self, missing_ok: None)
+        monkeypatch.setattr(cached_corpus, "remove", lambda path: None)
         foreign(shared / "speech.int16", precious)
         return write(*arguments)
 
@@ -103,3 +108,96 @@ def test_models_are_made_elsewhere(shared, precious):
         (new / "model.onnx").write_bytes(b"graph")
     assert (folder / "model.onnx").read_bytes() == b"graph"
     assert not (folder / "card.md").exists()
+
+
+def test_pairs_are_made_elsewhere(shared, precious):
+    """Exchange the folder for temporary files while pairs are written to it."""
+
+    class Mixer:
+        config = MixConfig()
+
+        def batch(self, number: int, size: int):
+            if number == 1:
+                for made in shared.glob(".qse-*"):
+                    made.rename(shared / "away")
+                    for inner in ("pairs", "new"):
+                        (made / inner / "noisy").mkdir(parents=True)
+                        (made / inner / "clean").mkdir()
+                        (made / inner / "noisy" / "0002.flac").symlink_to(precious)
+            return torch.zeros(1, 1600), torch.zeros(1, 1600), None
+
+    mix_pairs(Mixer(), shared / "set", 3)
+    assert len(list(shared.glob("set/*/*.flac"))) == 6
+
+
+def test_a_model_folder_that_is_the_link_of_another_user(shared, tmp_path):
+    (former := tmp_path / "former").mkdir()
+    (former / "model.onnx").write_text("precious")
+    foreign(shared / "model", former)
+    refused = pytest.raises(QseError, match="a link that another user made")
+    with refused, model_target(shared / "model") as new:
+        (new / "model.onnx").write_bytes(b"graph")
+    assert (former / "model.onnx").read_text() == "precious"
+
+
+def test_a_model_below_a_folder_that_others_can_exchange(shared, tmp_path):
+    """Exchange the folder above, so that renaming would move files of others elsewhere."""
+    (tmp_path / "elsewhere").mkdir()
+    folder = shared / "models" / "x"
+    folder.mkdir(parents=True)
+    (folder / "model.onnx").write_text("former")
+    with model_target(folder) as new:
+        (new / "model.onnx").write_text("new")
+        made = [path.name for path in folder.parent.glob(".qse-*") if path.is_dir()]
+        folder.parent.rename(shared / "away")
+        folder.mkdir(parents=True)
+        (folder / "authorized_keys").write_text("of somebody")
+        for name in made:
+            (folder.parent / name).mkdir()
+            foreign(folder.parent / name / "new", tmp_path / "elsewhere")
+    assert not list((tmp_path / "elsewhere").iterdir())
+    assert (folder / "model.onnx").read_text() == "new"
+
+
+def test_files_of_a_former_model_are_removed_in_its_own_folder(shared, tmp_path, monkeypatch):
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    (elsewhere / "card.md").write_text("precious")
+    (folder := shared / "model").mkdir()
+    copy = replaced_folder.copyfile
+
+    def exchanged(source: Path, target: Path) -> None:
+        copy(source, target)
+        folder.rename(shared / "away")
+        foreign(folder, elsewhere)
+
+    monkeypatch.setattr(replaced_folder, "copyfile", exchanged)
+    refused = pytest.raises(QseError, match="a link that another user made")
+    with refused, model_target(folder) as new:
+        (new / "model.onnx").write_bytes(b"graph")
+    assert (elsewhere / "card.md").read_text() == "precious"
+
+
+def test_removing_keeps_to_the_folder(shared, tmp_path):
+    (tmp_path / "train.csv").write_text("precious")
+    foreign(shared / "run", tmp_path)
+    with pytest.raises(PermissionError, match="a link that another user made"):
+        MetricsLog(shared / "run")._write("train", [])
+    (shared / "link").symlink_to(tmp_path / "train.csv")
+    remove(shared / "link")
+    remove(shared / "missing" / "file")
+    assert (tmp_path / "train.csv").exists() and not (shared / "link").is_symlink()
+
+
+@pytest.mark.parametrize("kind", ["of another user", "with a second name"])
+def test_nothing_is_appended_to_a_file_that_others_put_there(shared, precious, kind):
+    """A manifest holds what was said."""
+    path = shared / "out.jsonl"
+    if kind == "with a second name":
+        os.link(precious, path)
+    else:
+        path.touch()
+        os.chown(path, 12345, 12345)
+    with pytest.raises(PermissionError, match="another user, or is another file"):
+        open_to_append(path)
+    shared.chmod(0o755)
+    open_to_append(path).close()

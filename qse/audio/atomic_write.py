@@ -14,8 +14,9 @@ from typing import IO
 
 from .claim import claim_in
 from .file_mode import set_mode
-from .folder_path import held_folder
+from .folder_path import entered_folder, held_folder
 from .held_folder import HeldFolder
+from .private_folder import is_shared
 
 _unfinished: set[tuple[HeldFolder, str]] = set()
 
@@ -100,12 +101,31 @@ def _published(
 
 def open_to_append(path: Path, source: Path | None = None, buffering: int = -1) -> IO[bytes]:
     """Open a file to append to it, in the folder that `held_folder` enters; a new one has
-    permissions no wider than those of `source`."""
+    permissions no wider than those of `source`.
+
+    Raises PermissionError for a file that others may have put there: of another user, or with a
+    second name.
+    """
     with held_folder(path) as (folder, name):
         descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        if folder.at is not None and is_shared(os.stat(folder.at)) and _is_foreign(descriptor):
+            os.close(descriptor)
+            reason = "it belongs to another user, or is another file as well"
+            raise PermissionError(errno.EPERM, reason, name)
     if not os.fstat(descriptor).st_size:
         set_mode(descriptor, None, source)
     return os.fdopen(descriptor, "ab", buffering=buffering)
+
+
+def _is_foreign(descriptor: int) -> bool:
+    state = os.fstat(descriptor)
+    return state.st_uid not in (0, os.geteuid()) or state.st_nlink > 1
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a link itself, if it is there, in the folder that `held_folder` enters."""
+    with suppress(FileNotFoundError), entered_folder(path.parent) as folder:
+        folder.remove(path.name)
 
 
 def write_text(path: Path, text: str) -> None:

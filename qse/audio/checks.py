@@ -1,5 +1,6 @@
 """Check files before they are opened, and samples as they are read."""
 
+import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -34,6 +35,14 @@ def check_file(path: Path, name: str) -> None:
         )
     if not path.stat().st_size:
         raise QseError(f"{name} is empty (0 bytes): record or copy it again")
+
+
+def check_fork(path: Path, name: str) -> None:
+    """Raise QseError unless what libsndfile takes for the resource fork of a file is one, if it is
+    there: it would wait for the other end of a pipe."""
+    for fork in (path.with_name(f"._{path.name}"), path.parent / ".AppleDouble" / path.name):
+        if os.path.exists(fork) and not os.path.isfile(fork):  # false also for names too long
+            raise QseError(f"{name} cannot be read: {fork} is no regular file; remove that")
 
 
 def bad_samples(audio: np.ndarray) -> int:

@@ -5,6 +5,7 @@ files are refused, whatever the suffix, and so is every protocol but that of loc
 one allocation and the size of pictures are limited.
 """
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -25,14 +26,27 @@ REASONS = {  # printed by ffmpeg -> what it means
 }
 
 
+def program(name: str) -> str | None:
+    """Return the path of a program, None if it is not installed.
+
+    One in the working folder is none: Windows would take it first, and recordings of others may lie
+    beside it.
+    """
+    file = f"{name}.exe" if os.name == "nt" else name
+    for folder in os.get_exec_path():
+        if os.path.isabs(folder) and (found := shutil.which(os.path.join(folder, file))):
+            return found
+    return None
+
+
 def is_installed() -> bool:
     """Return whether ffmpeg and ffprobe can be started."""
-    return bool(shutil.which("ffmpeg") and shutil.which("ffprobe"))
+    return bool(program("ffmpeg") and program("ffprobe"))
 
 
 def need_ffmpeg(name: str) -> None:
     """Raise QseError, in which `name` is what needs it, if ffmpeg is not installed."""
-    if shutil.which("ffmpeg") is None:
+    if program("ffmpeg") is None:
         raise QseError(
             f"{name} needs the program ffmpeg, which is not installed: install it, or convert the "
             "file to WAV"

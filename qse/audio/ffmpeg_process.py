@@ -3,7 +3,8 @@
 A process that gives nothing for STALL seconds, or whose job has been cancelled, is ended.
 """
 
-import shutil
+import errno
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from tempfile import TemporaryFile
 from threading import Event, Thread
 from typing import IO
 
-from .ffmpeg_input import COMMON, last_message
+from .ffmpeg_input import COMMON, last_message, program
 
 STALL = 60.0  # seconds
 TICK = 0.1  # seconds between two checks
@@ -40,14 +41,17 @@ class Child:
     Raises OSError if it cannot be started.
     """
 
-    def __init__(self, program: str, options: list[str]):
-        """`program`: ffmpeg or ffprobe."""
+    def __init__(self, name: str, options: list[str]):
+        """`name`: ffmpeg or ffprobe."""
+        path = program(name)
+        if path is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
         self._waiting = False
         self._closed = Event()
         self._messages = TemporaryFile()  # noqa: SIM115  # closed by __exit__
-        stdin = ["-nostdin"] if program == "ffmpeg" else []
+        stdin = ["-nostdin"] if name == "ffmpeg" else []
         self._process = subprocess.Popen(
-            [shutil.which(program) or program, *COMMON, *stdin, *options],
+            [path, *COMMON, *stdin, *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._messages,
@@ -114,14 +118,14 @@ class Done:
     said: str = ""
 
 
-def run(program: str, options: list[str]) -> Done:
+def run(name: str, options: list[str]) -> Done:
     """Run ffmpeg or ffprobe to its end; more than MOST_OUTPUT bytes of output end it too."""
-    with Child(program, options) as child:
+    with Child(name, options) as child:
         output = bytearray()
         while piece := child.read(1 << 16):
             output += piece
             if len(output) > MOST_OUTPUT:
-                return Done(-1, b"", f"{program} printed more than {MOST_OUTPUT >> 20} MiB")
+                return Done(-1, b"", f"{name} printed more than {MOST_OUTPUT >> 20} MiB")
         status = child.wait()
         said = child.messages()
         reason = last_message(said) or f"status {status}"

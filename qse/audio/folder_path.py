@@ -7,6 +7,7 @@ read, its owner's links in a folder that nobody else can write are followed, too
 
 import errno
 import os
+import secrets
 import stat
 from collections import deque
 from collections.abc import Iterator
@@ -41,6 +42,13 @@ def held_folder(
         yield folder, name
     finally:
         os.close(folder.at)  # type: ignore[arg-type]
+
+
+@contextmanager
+def entered_folder(path: Path, make: bool = False) -> Iterator[HeldFolder]:
+    """Yield the folder `path` itself; see `held_folder`."""
+    with held_folder(path / secrets.token_hex(8), make) as (folder, _):  # a name that is not there
+        yield folder
 
 
 def _walk(path: Path, make: bool, reading: bool) -> tuple[HeldFolder, str]:

@@ -27,9 +27,30 @@ def private_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def is_open(state: os.stat_result) -> bool:
-    """Return whether others may rename what is in a folder with this status."""
-    if os.name == "nt" or state.st_mode & stat.S_ISVTX:
+def is_shared(state: os.stat_result) -> bool:
+    """Return whether others may make files in a folder with this status."""
+    if os.name == "nt":
         return False
     of_group = state.st_mode & stat.S_IWGRP and state.st_gid != os.getegid()
     return bool(state.st_mode & stat.S_IWOTH or of_group)
+
+
+def is_open(state: os.stat_result) -> bool:
+    """Return whether others may rename what is in a folder with this status."""
+    return is_shared(state) and not state.st_mode & stat.S_ISVTX
+
+
+def is_exchangeable(path: Path) -> bool:
+    """Return whether others could put something else into the place of `path`, a path without
+    links that need not be there, or of a folder above it."""
+    if os.name == "nt":
+        return False
+    trusted = (0, os.geteuid())
+    for place in (path, *path.parents):
+        try:
+            state = os.lstat(place)
+        except FileNotFoundError:
+            continue
+        if state.st_uid not in trusted or (place != path and is_open(state)):
+            return True
+    return False

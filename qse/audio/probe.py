@@ -1,7 +1,6 @@
 """Ask ffprobe, which comes with ffmpeg, what a file holds: sound tracks, tags, chapters, cover."""
 
 import json
-import shutil
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 from .chapters import Chapter
 from .dates import joined
-from .ffmpeg_input import input_file
+from .ffmpeg_input import input_file, program
 from .ffmpeg_process import Done, run
 
 SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix says what it is
@@ -66,7 +65,7 @@ class Media:
 
 def probe(path: Path) -> Media | None:
     """Return what ffprobe finds in a file; None if it finds nothing, or is not installed."""
-    return media_of(ask(path)) if shutil.which("ffprobe") else None
+    return media_of(ask(path)) if program("ffprobe") else None
 
 
 def media_of(done: Done) -> Media | None:

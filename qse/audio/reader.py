@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..errors import QseError
-from .checks import BLOCK, SALVAGE, checked, rate_fault
+from .checks import BLOCK, SALVAGE, check_fork, checked, rate_fault
 from .content import inspected
 from .formats import Layout, native, suffix_of
+from .input_path import held_input
 from .inspection import Inspection
 from .probe import Media
 from .salvage import missing_text, open_repaired
@@ -183,6 +184,7 @@ def _open(found: Inspection, name: str, salvage: bool) -> "tuple[SoundFile, str 
     import soundfile
 
     try:
+        check_fork(found.path, name)
         file = soundfile.SoundFile(native(found.path))
         damage = _damage(found, file)
         fault = None
@@ -233,7 +235,8 @@ def _fault(found: Inspection, file: "SoundFile") -> str | None:
 def read_array(path: Path) -> tuple[np.ndarray, int]:
     """Read a whole file: (samples, channels) float32, full scale 1.0, and its sample rate.
 
-    Raises as `blocks` does.
+    Raises as `held_input` and `blocks` do.
     """
-    with open_audio(path) as source:
+    name = str(path)
+    with held_input(path, name) as held, open_audio(held, name) as source:
         return np.concatenate(list(source.blocks())), source.layout.sample_rate

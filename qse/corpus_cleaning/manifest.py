@@ -97,8 +97,16 @@ def parse(line: bytes) -> Entry | None:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    names_file = isinstance(entry, dict) and isinstance(entry.get(PATH), str) and entry[PATH]
-    return entry if names_file else None
+    name = entry.get(PATH) if isinstance(entry, dict) else None
+    return entry if isinstance(name, str) and _is_path(name) else None
+
+
+def _is_path(name: str) -> bool:
+    """Return whether a text of JSON, which may hold anything, can be the path of a file."""
+    try:
+        return bool(name) and b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
 
 
 def dump(entry: Entry) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from .. import __version__
 from ..runtime.bands import BandModels
+from ..runtime.onnx_session import graph_bytes
 from ..runtime.zoo import WIDE_BAND
 
 
@@ -30,7 +31,7 @@ class Settings:
         after another."""
         digest = hashlib.sha256()
         for path in models.graphs:
-            digest.update(path.read_bytes())
+            digest.update(graph_bytes(path))
         return cls(models.at(WIDE_BAND).name, digest.hexdigest(), strength, format, models.fast)
 
     @property

@@ -19,6 +19,7 @@ RATES = (WIDE, FULL)  # of shards
 LONGEST_SHARD = 3600  # seconds
 LONGEST_NAME = 1000  # characters
 MOST_RECORDINGS = 1_000_000
+MOST_VALUES = 6 * MOST_RECORDINGS
 HEX = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 
 
@@ -85,6 +86,8 @@ def identity(text: str) -> str:
 
 def read(text: str) -> PartIndex:
     """Read an index. Raises ValueError for anything that `PartIndex.text` does not write."""
+    if text.count(",") > MOST_VALUES:  # each of which takes more memory than its text
+        raise ValueError("too many recordings")
     try:
         found = json.loads(text)
         if not isinstance(found, dict) or found.get("format") != FORMAT:

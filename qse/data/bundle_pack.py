@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from ..audio.atomic_write import remove
 from ..audio.claim import held
 from ..errors import QseError, UsageError
 from . import bundle_part, bundle_recordings
@@ -95,7 +96,7 @@ def _parts(out: Path, bundle: str, overwrite: bool) -> list[PartIndex]:
             raise UsageError(f"{out}: {error}") from error
     if overwrite:
         for path in out.glob(PARTS):
-            path.unlink()
+            remove(path)
         return []
     if any(index.bundle != bundle for index in found):
         raise UsageError(

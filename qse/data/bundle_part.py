@@ -21,7 +21,7 @@ from .bundle_index import PartIndex, Shard, shard_name
 INDEX = "bundle.json"
 HEAD = 30  # bytes in front of the name of the first file in a ZIP file
 BEGIN = b"PK\x03\x04"
-MOST_INDEX = 256 << 20  # bytes
+MOST_INDEX = 64 << 20  # bytes
 LEAST_KBIT = 1.0  # of a shard: less decodes to an unreasonable amount of audio
 DATE = (1980, 1, 1, 0, 0, 0)  # of all files in a part
 # what the module zipfile raises for files that are damaged, or made to do harm

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..audio.atomic_write import open_to_append, write_text
+from ..audio.atomic_write import open_to_append, remove, write_text
 from ..audio.claim import claim_in_turn
 from ..errors import QseError
 from .bandwidth import bandwidth
@@ -156,7 +156,7 @@ class CorpusCache:
         missing = [(identity, path) for identity, path in files.items() if index.lacks(identity)]
         faults = []
         if not index.lengths:
-            self._samples.unlink(missing_ok=True)  # a run that has mapped it keeps its data
+            remove(self._samples)  # a run that has mapped it keeps its data
         with open_to_append(self._samples) as file:
             file.truncate(index.bytes)  # what was written after the index
             saved = time.monotonic()
@@ -206,7 +206,7 @@ class CorpusCache:
         if listed:
             write_text(self.unreadable, "".join(f"{fault}\n" for fault in listed))
         else:
-            self.unreadable.unlink(missing_ok=True)
+            remove(self.unreadable)
         if not self.skip:
             refuse(faults, f"; all of them are in {self.unreadable}")
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import soundfile
 import torch
 
+from ..audio.replaced_folder import new_folder
 from ..errors import QseError
 from .corpus import Corpus
 from .mix_config import MixConfig
@@ -59,11 +59,9 @@ def mix_pairs(
     digits = max(4, len(str(count)))
     sample_rate = mixer.config.sample_rate
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".qse-", dir=folder.parent) as temporary:
-            made = Path(temporary) / "pairs"
+        with new_folder(folder) as made:
             for side in SIDES:
-                (made / side).mkdir(parents=True)
+                (made / side).mkdir()
             for number in range(count):
                 noisy, clean, _ = mixer.batch(number, 1)
                 pair = torch.cat([noisy, clean])
@@ -73,14 +71,5 @@ def mix_pairs(
                     soundfile.write(path, audio, sample_rate, "PCM_16")
                 if progress:
                     progress(number + 1, count)
-            _rename(made, folder)
     except (OSError, soundfile.SoundFileError) as error:
         raise QseError(f"{folder} cannot be written: {error}") from error
-
-
-def _rename(made: Path, folder: Path) -> None:
-    try:
-        made.rename(folder)
-    except OSError:
-        if not folder.is_dir():  # else another process has made the same
-            raise

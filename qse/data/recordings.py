@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..audio.checks import check_fork
 from ..audio.reader import read_array
 from ..errors import QseError
 
@@ -37,6 +38,7 @@ def length_and_rate(path: Path) -> tuple[int, int]:
 
     if not Path(path).exists():
         raise QseError(f"{path}: no such file")
+    check_fork(Path(path), str(path))
     try:
         header = soundfile.info(str(path))
     except (soundfile.SoundFileError, OSError) as reason:

@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from ..audio.atomic_write import atomic_path, open_to_append, write_text
+from ..audio.atomic_write import atomic_path, open_to_append, remove, write_text
 from ..errors import QseError
 
 Row = dict[str, Any]
@@ -49,7 +49,7 @@ class Store:
             self.findings = self._saved()
         if self.findings is None:
             write_text(self._settings, json.dumps(settings, indent=2) + "\n")
-            self._summary.unlink(missing_ok=True)
+            remove(self._summary)
             self.write(self.rows)
 
     def add(self, row: Row) -> None:

@@ -20,6 +20,7 @@ from uuid import uuid4
 import numpy as np
 
 from .. import config as configuration
+from ..audio.checks import rate_fault
 from ..data.datasets import Pair
 from ..errors import QseError, UsageError
 from ..extras import need
@@ -96,7 +97,8 @@ class CheckpointSystem(_ComputingSystem):
     trust: bool = False  # to import what the configuration names
 
     def fingerprint(self) -> str:
-        return hashlib.sha256(weights_of(self.path).read_bytes()).hexdigest()
+        with weights_of(self.path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def training(self) -> dict[str, str]:
         from ..networks.weights import weights_step
@@ -105,8 +107,12 @@ class CheckpointSystem(_ComputingSystem):
 
     def rate_for(self, sample_rate: int) -> int:
         """Return the rate of the network, as its configuration says."""
-        table = configuration.read(self.path / CONFIG).get("model", {})
-        return table.get("sample_rate", SAMPLE_RATE)
+        path = self.path / CONFIG
+        table = configuration.read(path).get("model", {})
+        rate = table.get("sample_rate", SAMPLE_RATE) if isinstance(table, dict) else None
+        if not isinstance(rate, int) or rate_fault(rate):
+            raise QseError(f"{path}: has no sample rate of a model; name another run")
+        return rate
 
     def _process(self, sample_rate: int) -> Process:
         """Return the network's function; audio below 16 kHz is converted to 16 kHz and back, unless

@@ -99,10 +99,11 @@ class Card:
             ("Validation pairs", ""),
             ("Validation pairs of unknown sources", UNKNOWN),
         ):
-            if prefix + SCORES[0][1] in self.scores:
-                scores = []
-                for title, key, digits in SCORES:
+            scores = []
+            for title, key, digits in SCORES:
+                if prefix + key in self.scores:
                     scores.append(f"{title} {float(self.scores[prefix + key]):.{digits}f}")
+            if scores:
                 yield f"{pairs}, mean: {', '.join(scores)}"
         if self.options.data:
             yield f"Trained on {self.options.data}"

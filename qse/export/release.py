@@ -7,7 +7,6 @@ A streaming network for 48 kHz is released as two graphs of the same weights: mo
 up to 16 kHz, model-48k.onnx for audio above.
 """
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,12 +23,16 @@ from ..runtime.bands import FULL_BAND
 from ..runtime.zoo import WIDE_BAND, load, seal
 from ..train import checkpoint
 from ..train.recipe import read_config, write_config
+from ..train.training_log import read_table
 from ..train.validation import find_pairs, read_pairs, validate
 from .card import Card, CardOptions
 from .cost import ModelCost, measure_cost
 from .offline import export_offline
 from .streaming import export_stream
 from .target import check_target, model_target
+
+CARRIED = "carried."  # in the names of a checkpoint
+MOST_OTHERS = 10_000_000  # numbers of a checkpoint that are not of the network
 
 
 def release(
@@ -75,7 +78,7 @@ def release(
         _export(parts, new, name, options.licence, hops)
         checkpoint.save(new / "weights.safetensors", network.state_dict(), header)
         if whole:
-            _keep_checkpoint(run, new)
+            _keep_checkpoint(run, new, network.size)
             write_text(new / CONFIG, (run / CONFIG).read_text(encoding="utf-8"))
         else:
             write_config(new / CONFIG, config, network)
@@ -117,7 +120,9 @@ def average(
     Raises QseError for a run without one step that changed its weights, and for `others` with
     another network.
     """
-    network, header = load_network(run / CONFIG, weights_of(run))
+    path = weights_of(run)
+    network, header = load_network(run / CONFIG, path)
+    checkpoint.check_header(path, header)
     if header.get("averaged") == "0":
         raise QseError(
             f"{run}: no step has changed its weights, because no gradient was finite; "
@@ -140,12 +145,13 @@ def average(
     return network, header
 
 
-def _keep_checkpoint(run: Path, folder: Path) -> None:
-    """Copy the checkpoint of the last step without the states that streams carried, which are many
-    times larger."""
-    tensors, header = weights.load_tensors(run / CHECKPOINT)
-    kept = {name: tensor for name, tensor in tensors.items() if not name.startswith("carried.")}
-    checkpoint.save(folder / CHECKPOINT, kept, header)
+def _keep_checkpoint(run: Path, folder: Path, size: int) -> None:
+    """Copy the checkpoint of the last step, of a network of `size` numbers, without the states that
+    streams carried, which are many times larger."""
+    most = 5 * size + MOST_OTHERS  # weights, their average, and what optimisers keep of each
+    path = run / CHECKPOINT
+    tensors, header = weights.load_tensors(path, lambda name: not name.startswith(CARRIED), most)
+    checkpoint.save(folder / CHECKPOINT, tensors, header)
 
 
 def _looking_ahead(network: Network, run: Path, look_ahead: int | None) -> Network:
@@ -200,8 +206,7 @@ def _scores(
         )
     if step is None or not (run / "valid.csv").exists():
         return {}
-    with (run / "valid.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            if row["step"] == step:
-                return row
+    for row in read_table(run / "valid.csv"):
+        if row["step"] == float(step):
+            return row
     return {}

@@ -1,16 +1,13 @@
 """Decide whether a model may be written to a folder, and write it there at once."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import qse_models
 
-from ..audio.atomic_write import atomic_path
 from ..audio.claim import held
-from ..audio.private_folder import is_open, private_folder
-from ..audio.replaced_folder import replaced_folder
+from ..audio.replaced_folder import real_folder, replaced_folder
 from ..errors import QseError
 from ..model_folder import CARD, CHECKPOINT, CHECKSUMS, CONFIG, FULL_BAND_GRAPH, GRAPH, WEIGHTS
 
@@ -51,32 +48,14 @@ def model_target(folder: Path) -> Iterator[Path]:
 
     Raises QseError while another process writes the same folder, and where it cannot be written.
     """
-    target = folder.resolve()
     taken = QseError(f"{folder}: another process writes this model; wait for its end")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shared = is_open(target.parent.stat())
-        way = _copied(target) if shared else replaced_folder(target, OF_A_MODEL)
-        with held(target, taken), way as new:
+        target = real_folder(folder)
+        with held(target, taken), replaced_folder(target, OF_A_MODEL) as new:
             yield new
     except OSError as error:
         reason = error.strerror or error
         raise QseError(f"{folder}: cannot be written ({reason}); name another folder") from error
-
-
-@contextmanager
-def _copied(target: Path) -> Iterator[Path]:
-    """Yield a private folder elsewhere, whose files go to `target` one by one at the end: whoever
-    can write the folder above could exchange a new one beside it."""
-    with private_folder() as new:
-        yield new
-        target.mkdir(exist_ok=True)
-        for name in OF_A_MODEL:
-            if (new / name).exists():
-                with atomic_path(target / name) as part:
-                    shutil.copyfile(new / name, part)
-            else:
-                (target / name).unlink(missing_ok=True)
 
 
 def _is_installed(folder: Path) -> bool:

@@ -6,6 +6,7 @@ microphone would have.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 from threading import Event
@@ -14,6 +15,7 @@ from time import monotonic
 import numpy as np
 
 from ..audio.formats import Layout
+from ..audio.input_path import held_input
 from ..audio.reader import open_audio
 from ..audio.resample import Resampler
 from .devices import block_of
@@ -39,9 +41,12 @@ class FileSource:
         """`block` as in `block_of`. `paced`: deliver each block when a microphone would have; a
         block that is not done `buffer` seconds after the next one is due counts as a dropout.
         Raises QseError if the file cannot be used."""
-        with open_audio(path) as source:
-            self.layout: Layout = source.layout
         self.path = path
+        with ExitStack() as stack:
+            self.origin = stack.enter_context(held_input(path, self.name))
+            with open_audio(self.origin, self.name) as source:
+                self.layout: Layout = source.layout
+            self._held = stack.pop_all()
         self.sample_rate = self.layout.sample_rate
         self.channels = self.layout.channels
         self.blocksize = block_of(block, self.sample_rate)
@@ -80,7 +85,7 @@ class FileSource:
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield blocks (samples, channels) of the file, each when it is due, until its end or
         `stop`."""
-        with open_audio(self.path) as source:
+        with open_audio(self.origin, self.name) as source:
             begin = monotonic()
             for block in _cut(source.blocks(), self.blocksize):
                 self.samples += len(block)
@@ -104,7 +109,8 @@ class FileSource:
         self._stopped.set()
 
     def close(self) -> None:
-        """Do nothing: the file is open only while it is read."""
+        """Let go of the file."""
+        self._held.close()
 
     def _await(self, due: float) -> float:
         """Sleep until `due`; if that is long past, count a dropout and return by how many

@@ -43,6 +43,7 @@ class Microphone(Port):
     channels = 1
     complaint = "input overrun"
     is_live = True
+    origin = None
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ class AudioSource(Protocol):
 
     `samples`: delivered so far, per channel. `dropouts`: interruptions, which `complaint`
     describes. `bad`: blocks with samples that were not finite. `is_live`: the sound cannot be had a
-    second time.
+    second time. `origin`: the file that is read, None if there is none.
     """
 
     sample_rate: int
@@ -110,6 +110,9 @@ class AudioSource(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def origin(self) -> Path | None: ...
 
     @property
     def devices(self) -> Sequence[DevicePort]: ...

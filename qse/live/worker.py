@@ -52,7 +52,7 @@ class Worker(Thread):
             session.channels,
         )
         first = _first(blocks, layout.longest)
-        origin = OWNER_ALONE if source.is_live else Path(source.name)
+        origin = source.origin or OWNER_ALONE
         written = write(to, first, layout, self._overwrite, source.is_live, source=origin)
         if written == layout.longest:
             limit = f"a {layout.format} file cannot be longer"

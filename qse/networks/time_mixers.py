@@ -65,5 +65,11 @@ def find_time_mixer(name: str) -> type[TimeMixer]:
 
 
 def find_band_attention(name: str) -> Callable[[int, int, bool], nn.Module]:
-    """Return the constructor of an attention across bands. ValueError for an unknown name."""
-    return find_named(name, BAND_ATTENTION, "attention")
+    """Return the constructor of an attention across bands.
+
+    ValueError for an unknown name, or a class that is no nn.Module.
+    """
+    found = find_named(name, BAND_ATTENTION, "attention")
+    if isinstance(found, type) and not issubclass(found, nn.Module):
+        raise ValueError(f"attention {name!r}: derive it from torch.nn.Module")
+    return found

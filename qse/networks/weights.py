@@ -1,8 +1,9 @@
 """Read trained weights: the files of a model or a run, their tensors, and the network that they
 fit."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,37 @@ from ..model_folder import CHECKPOINT, weights_of
 from ..references import check_own, is_trusting, trusting
 from . import Network, build_network
 
+# what classes raise that are called with arguments, or of sizes, that are not theirs
+UNFIT = (ArithmeticError, LookupError, RuntimeError, TypeError)
 MOST_NUMBERS = 100_000_000  # weights and buffers of a network that a foreign file describes
 
 
-def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read tensors and header of a checkpoint.
+def load_tensors(
+    path: Path, wanted: Callable[[str], bool] = bool, most: float = inf
+) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Read the `wanted` tensors, told by their names, and the header of a checkpoint.
 
-    Raises QseError naming the file when it is missing or damaged.
+    Raises QseError naming the file when it is missing or damaged, or these tensors have more than
+    `most` numbers.
     """
     with _opened(path) as file:
-        names = file.keys()
+        names = list(filter(wanted, file.keys()))
+        numbers = sum(prod(file.get_slice(name).get_shape()) for name in names)
+        if numbers > most:
+            raise QseError(
+                f"{path}: holds {numbers:,} numbers, where at most {most:,} fit; name another file"
+            )
         tensors = {name: file.get_tensor(name) for name in names}
         return tensors, file.metadata() or {}
+
+
+def load_averaged(path: Path, most: float) -> tuple[Mapping[str, Tensor], dict[str, str]]:
+    """Read the averaged weights of a run's checkpoint, or all weights of a model's file, and the
+    header; raises as `load_tensors` does."""
+    with _opened(path) as file:
+        is_run = any(name.startswith("average.") for name in file.keys())  # noqa: SIM118
+    read = load_tensors(path, lambda name: not is_run or name.startswith("average."), most)
+    return averaged(read[0]), read[1]
 
 
 def load_header(path: Path) -> dict[str, str]:
@@ -39,9 +59,11 @@ def load_header(path: Path) -> dict[str, str]:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     try:
+        if path.exists() and not path.is_file():
+            raise OSError("it is no regular file")  # a pipe would wait for its other end
         with safe_open(path, framework="pt") as file:
             yield file
-    except (OSError, SafetensorError) as error:
+    except (OSError, RuntimeError, SafetensorError) as error:  # also one too large to be mapped
         raise QseError(
             f"{path}: cannot read the checkpoint ({error}); train again or name another one"
         ) from error
@@ -64,9 +86,12 @@ def averaged(tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
 def model_table(path: Path) -> dict[str, Any]:
     """Read the `[model]` table of a configuration file.
 
-    Raises QseError for a missing file, or one that is not TOML.
+    Raises QseError for a missing file, or one that is not TOML or has no such table.
     """
-    return configuration.read(path).get("model", {})
+    table = configuration.read(path).get("model", {})
+    if not isinstance(table, dict):
+        raise QseError(f"{path}: model = {table!r}: expected a table")
+    return table
 
 
 def check_foreign(table: dict[str, Any], config: Path) -> None:
@@ -98,7 +123,7 @@ def network_of(config: Path) -> Network:
 def _built(table: dict[str, Any], config: Path) -> Network:
     try:
         return build_network(table)
-    except QseError as error:
+    except (QseError, *UNFIT) as error:
         raise QseError(f"{config}: {error}") from error
 
 
@@ -109,9 +134,9 @@ def load_network(
     their header. trust: import what the configuration names, whatever package it is in."""
     with trusting() if trust else nullcontext():
         network = network_of(config)
-    tensors, header = load_tensors(weights)
+    tensors, header = load_averaged(weights, network.size)
     try:
-        network.load_state_dict(averaged(tensors))
+        network.load_state_dict(tensors)
     except RuntimeError as error:
         raise QseError(
             f"{weights}: its weights do not fit the model in {config}; name the files of one run"

@@ -50,8 +50,14 @@ def open_session(path: Path, threads: int, flush_to_zero: bool = False, reuse: b
 
 def metadata(path: Path) -> dict[str, str]:
     """Return the metadata of the graph at `path`. Raises QseError if it is no ONNX file."""
+    return metadata_of(graph_bytes(path))
+
+
+def graph_bytes(path: Path) -> bytes:
+    """Return the content of a graph. Raises QseError if it is no ONNX file, by its size or its
+    first byte."""
     with _told(path):
-        return metadata_of(read_graph(path))
+        return read_graph(path)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from ..audio.atomic_write import write_text
 from ..errors import QseError
 from ..model_folder import CHECKSUMS, FULL_BAND_GRAPH, GRAPH
 from .engine import Engine, NotStreaming
+from .graph_check import LARGEST
 from .offline import OfflineModel
 
 DEFAULT_MODEL = "live-base"  # for streams
@@ -174,6 +175,10 @@ def _verify(path: Path) -> None:
     if not sums.is_file():
         return
     try:
+        if path.stat().st_size > LARGEST:  # which would take long to read
+            raise QseError(
+                f"{path} is not a model that qse runs: it is larger than {LARGEST >> 20} MiB"
+            )
         wanted = _listed(sums, path.name)
         damaged = wanted != {_sha256(path)}
     except OSError as error:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from ..audio.atomic_write import remove
 from ..data import part_schedule, sources
 from ..data.bundle_source import BundleSource, Say, take_in
 from ..data.decoded_parts import DecodedParts
@@ -28,7 +29,7 @@ def prepare(config: RunConfig, job: Job, say: Say) -> None:
         return
     schedule = _schedule(job)
     if not job.resume:
-        schedule.path.unlink(missing_ok=True)  # of a run without a checkpoint
+        remove(schedule.path)  # of a run without a checkpoint
     known = schedule.rows()
     missing = [row.name for row in known if row.identity not in store.found()]
     if missing:

@@ -62,6 +62,20 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     Raises QseError naming the file when it is missing or damaged.
     """
     tensors, header = weights.load_tensors(path)
+    check_header(path, header)
+    names = weights.pick(tensors, "model").keys()
+    updated = {name.partition(".")[2] for name in weights.pick(tensors, "optimizer")}
+    if names != weights.pick(tensors, "average").keys() or updated - names:
+        raise QseError(
+            f"{path}: is damaged, its weights have other names than their average or optimizer; "
+            f"{CURE}"
+        )
+    return tensors, header
+
+
+def check_header(path: Path, header: Mapping[str, str]) -> None:
+    """Raise QseError, naming the file, for a header that lacks a number, or has none in its
+    place."""
     for key, parse in (NUMBERS | LATER).items():
         if key in LATER and key not in header:
             continue
@@ -71,14 +85,6 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             raise QseError(
                 f"{path}: is damaged, its header has no valid {key!r}; {CURE}"
             ) from error
-    names = weights.pick(tensors, "model").keys()
-    updated = {name.partition(".")[2] for name in weights.pick(tensors, "optimizer")}
-    if names != weights.pick(tensors, "average").keys() or updated - names:
-        raise QseError(
-            f"{path}: is damaged, its weights have other names than their average or optimizer; "
-            f"{CURE}"
-        )
-    return tensors, header
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:

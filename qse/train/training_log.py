@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..audio.atomic_write import atomic_path
+from ..audio.atomic_write import atomic_path, remove
 from ..audio.folder_path import held_folder
 from ..errors import QseError
 from .checkpoint import parse_sums
@@ -181,7 +181,7 @@ class MetricsLog:
     def _write(self, table: str, rows: list[dict[str, float]]) -> None:
         path = self.folder / f"{table}.csv"
         if not rows:
-            path.unlink(missing_ok=True)
+            remove(path)
             return
         columns: dict[str, None] = {}
         for row in rows:
@@ -193,23 +193,27 @@ class MetricsLog:
                 writer.writerow({name: _text(value) for name, value in row.items()})
 
     def _rows(self, table: str) -> list[dict[str, float]]:
-        path = self.folder / f"{table}.csv"
-        if not path.exists():
-            return []
-        try:
-            with path.open(newline="", encoding="utf-8") as file:
-                rows = []
-                for row in csv.DictReader(file, strict=True):
-                    rows.append({key: float(value) for key, value in row.items()})
-        except (ValueError, TypeError, csv.Error) as error:
-            raise QseError(
-                f"{path} is damaged ({error}): correct it, or delete it and lose this curve"
-            ) from error
-        if not all("step" in row for row in rows):
-            raise QseError(
-                f"{path} is damaged (no column step): correct it, or delete it and lose this curve"
-            )
-        return rows
+        return read_table(self.folder / f"{table}.csv")
+
+
+def read_table(path: Path) -> list[dict[str, float]]:
+    """Return the rows of a table of curves; none if there is no such file.
+
+    Raises QseError where it is damaged.
+    """
+    if not path.is_file():
+        return []
+    cure = "correct it, or delete it and lose this curve"
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = []
+            for row in csv.DictReader(file, strict=True):
+                rows.append({key: float(value) for key, value in row.items()})
+    except (ValueError, TypeError, csv.Error) as error:
+        raise QseError(f"{path} is damaged ({error}): {cure}") from error
+    if not all("step" in row for row in rows):
+        raise QseError(f"{path} is damaged (no column step): {cure}")
+    return rows
 
 
 def _text(value: float) -> str:

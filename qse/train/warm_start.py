@@ -38,10 +38,11 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
             f"{folder}: no weights to start from; name the folder of a run, or a model that is "
             f"installed with its weights: {names}"
         )
-    tensors, header = trained_weights.load_tensors(path)
+    most = max(network.size, trained_weights.MOST_NUMBERS)
+    tensors, header = trained_weights.load_averaged(path, most)
     _check_ranges(network, path)
     try:
-        grow(network, trained_weights.averaged(tensors))
+        grow(network, tensors)
     except RuntimeError as error:
         raise QseError(
             f"{path}: these weights do not fit: {error}; only blocks, their branches and channels "
@@ -131,6 +132,8 @@ def _check_ranges(network: Network, weights: Path) -> None:
     own = list(map(list, getattr(network.config, "ranges", ())))
     config = weights.with_name(CONFIG)
     trained = trained_weights.model_table(config).get("ranges", []) if config.is_file() else []
+    if not isinstance(trained, list):
+        raise QseError(f"{config}: ranges = {trained!r}: expected a list")
     common = min(len(own), len(trained))
     if own[:common] != trained[:common]:
         ranges = f"they are for the ranges of bands {trained}, and this network has {own}"

@@ -186,6 +186,20 @@ def test_every_call_has_the_limits(tmp_path, monkeypatch):
 
 
 @posix
+def test_programs_of_the_working_folder_are_not_run(tmp_path, monkeypatch):
+    """They may lie beside the recordings of others; Windows would take them first."""
+    program(tmp_path, monkeypatch, "print('ran')")
+    monkeypatch.chdir(tmp_path / "bin")
+    for path in (".", "", "bin/..", "."):
+        monkeypatch.setenv("PATH", path)
+        assert ffmpeg_input.program("ffmpeg") is None and not ffmpeg_input.is_installed()
+        with pytest.raises(FileNotFoundError):
+            Child("ffmpeg", [])
+    monkeypatch.setenv("PATH", f".{os.pathsep}{tmp_path / 'bin'}")
+    assert ffmpeg_input.program("ffmpeg") == str(tmp_path / "bin" / "ffmpeg")
+
+
+@posix
 def test_program_that_stands_still_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(ffmpeg_process, "STALL", 0.3)
     program(tmp_path, monkeypatch, "time.sleep(1000)")

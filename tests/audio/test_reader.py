@@ -9,6 +9,7 @@ from audio_files import make, read, tone
 
 from qse.audio.reader import BLOCK, Source
 from qse.audio.wav import Wav
+from qse.data.recordings import length_and_rate
 from qse.errors import QseError
 
 
@@ -24,6 +25,28 @@ def test_source_refuses_a_named_pipe(tmp_path):
     os.mkfifo(tmp_path / "a.wav")
     with pytest.raises(QseError, match=r"a.wav is a pipe or a device: .*standard input"):
         Source(tmp_path / "a.wav")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("fork", ["._a.wav", ".AppleDouble/a.wav"])
+def test_a_pipe_in_place_of_a_resource_fork_is_not_opened(tmp_path, monkeypatch, fork):
+    """libsndfile looks there where it knows no format of the file itself, and would wait."""
+    (tmp_path / "a.wav").write_bytes(b"of no format" * 100)
+    (tmp_path / fork).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / fork)
+    monkeypatch.setattr(soundfile, "SoundFile", lambda path: pytest.fail("it was opened"))
+    with pytest.raises(QseError, match=r"a\.wav cannot be read: .* is no regular file"):
+        Source(tmp_path / "a.wav")
+    with pytest.raises(QseError, match="is no regular file"):
+        length_and_rate(tmp_path / "a.wav")
+
+
+def test_the_longest_names_are_read(tmp_path):
+    """Those for a resource fork would be too long."""
+    path = make(tmp_path / f"{'a' * 251}.wav", tone(1000))
+    assert read(path) == 1000
+    with Source(path) as source:
+        assert sum(map(len, source.blocks())) == 1000
 
 
 def test_source_reports_missing_permission(tmp_path, monkeypatch):

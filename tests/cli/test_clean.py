@@ -226,7 +226,11 @@ def test_clean_enhances_a_recording_with_offsets_once(corpus, clean):
 
 
 @pytest.mark.parametrize(
-    "line", ['{"duration": 1}', "[1]", '{"audio_filepath": 3}', "{", '{"audio_filepath": ""}']
+    "line",
+    [
+        *('{"duration": 1}', "[1]", '{"audio_filepath": 3}', "{", '{"audio_filepath": ""}'),
+        *(r'{"audio_filepath": "a\u0000.wav"}', r'{"audio_filepath": "\ud800.wav"}'),
+    ],
 )
 def test_clean_names_malformed_line(corpus, clean, line):
     with (corpus / "in.jsonl").open("a") as file:

@@ -132,3 +132,10 @@ def test_denoise_says_that_ffmpeg_is_missing(here, command, monkeypatch):
     monkeypatch.setattr("qse.audio.ffmpeg_input.shutil.which", lambda name: None)
     status, _, err = command("denoise", ".")
     assert status == 1 and err.count("\n") == 1 and "a.mp4 needs the program ffmpeg" in err
+
+
+@pytest.mark.parametrize("seconds", ["inf", "1e308", "nan", "5"])
+def test_pieces_of_any_length_are_refused(here, command, seconds):
+    make(here / "a.wav")
+    status, _, err = command("denoise", "a.wav", "--split", seconds)
+    assert status == 2 and "--split" in err

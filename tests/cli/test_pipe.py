@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 import soundfile
 from noisy_files import make, samples, tree
+from qse_cli import pipe
 from qse_cli.streams import open_streams
+
+from qse.errors import QseError
 
 
 def run(*arguments, **how) -> subprocess.CompletedProcess:
@@ -116,3 +119,22 @@ def test_pipe_writes_devices(here):
         capture_output=True,
     )
     assert done.returncode == 0 and len(samples(here / "b.wav")) == 4000
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="needs /dev/null")
+@pytest.mark.parametrize("kind", ["file", "pipe"])
+def test_a_device_that_became_something_else_meanwhile_stays_as_it_is(tmp_path, kind):
+    """As a link of another user would let it."""
+    (result := tmp_path / "result.wav").write_bytes(b"result")
+    device = tmp_path / "device"
+    device.symlink_to("/dev/null")
+    assert pipe.deliver(result, str(device), tmp_path) == str(device)
+    device.unlink()
+    if kind == "pipe":
+        os.mkfifo(device)
+    else:
+        (tmp_path / "precious").write_bytes(b"precious")
+        device.symlink_to(tmp_path / "precious")
+    with pytest.raises(QseError, match=r"device (is no device any more|cannot be written)"):
+        pipe.deliver(result, str(device), tmp_path)
+    assert kind == "pipe" or (tmp_path / "precious").read_bytes() == b"precious"

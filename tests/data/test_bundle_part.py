@@ -165,6 +165,13 @@ def test_index_of_another_form_is_refused(text):
         bundle_index.read(text)
 
 
+def test_an_index_of_many_values_is_refused_before_it_is_parsed(monkeypatch):
+    monkeypatch.setattr("json.loads", None)
+    monkeypatch.setattr(bundle_index, "MOST_VALUES", 1000)
+    with pytest.raises(ValueError, match="too many recordings"):
+        bundle_index.read('{"format":"qse-bundle-1","shards":[' + "{}," * 1001 + "0]}")
+
+
 def test_other_files_are_refused(part, tmp_path):
     """Whatever they are called: nothing of a part is unpacked."""
     for name in ("evil_txt", "../evil", "/etc/evil"):

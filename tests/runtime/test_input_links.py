@@ -9,7 +9,9 @@ from noisy_files import make
 
 from qse.audio import held_folder
 from qse.audio.input_path import held_input, identity
+from qse.audio.reader import read_array
 from qse.errors import QseError
+from qse.live.file_source import FileSource
 from qse.runtime import batch
 from qse.runtime.batch import enhance_file
 from qse.runtime.batch_plan import FileJob, plan
@@ -106,6 +108,29 @@ def test_links_of_others_are_refused_where_several_can_write(uploads, private):
     uploads.chmod(0o755)  # whose owner answers for all in it
     with held_input(link, "l.wav") as path:
         assert path.read_bytes() == (private / "z.wav").read_bytes()
+
+
+@as_root
+def test_all_that_read_recordings_refuse_links_of_others(uploads, private):
+    link = uploads / "l.wav"
+    link.symlink_to(private / "z.wav")
+    os.chown(link, OTHER, OTHER, follow_symlinks=False)
+    uploads.chmod(0o777)
+    with pytest.raises(QseError, match="a link that another user made"):
+        read_array(link)
+    with pytest.raises(QseError, match="a link that another user made"):
+        FileSource(link)
+
+
+@linux
+def test_a_file_in_place_of_the_microphone_is_opened_once(uploads, private):
+    uploads.chmod(0o777)
+    source = FileSource(uploads / "z.wav", 160, paced=False)
+    exchange(uploads / "z.wav", private / "z.wav")
+    assert sum(map(len, source.blocks())) == 8000
+    assert source.origin.stat().st_size == (uploads / "away").stat().st_size
+    source.close()
+    assert not source.origin.exists()
 
 
 @linux

@@ -1,11 +1,14 @@
 """The zoo: names, paths, wrong names and damaged files."""
 
+import os
 from pathlib import Path
 
 import graphs
 import pytest
 
 import qse
+from qse.errors import QseError
+from qse.runtime import zoo as zoo_module
 from qse.runtime.zoo import find, load, seal
 
 
@@ -96,3 +99,13 @@ def test_load_reports_missing_permission(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "open", refused)
     with pytest.raises(qse.QseError, match=r"model\.onnx cannot be read: Permission denied"):
         load(path)
+
+
+def test_load_refuses_a_huge_graph_before_its_checksum(tmp_path, monkeypatch):
+    """A hole on the disk takes long to read."""
+    (tmp_path / "model.onnx").touch()
+    os.truncate(tmp_path / "model.onnx", 1 << 40)
+    (tmp_path / "SHA256SUMS").write_text("0  model.onnx\n")
+    monkeypatch.setattr(zoo_module, "_sha256", None)
+    with pytest.raises(QseError, match=r"model\.onnx .*: it is larger than 512 MiB"):
+        qse.load(tmp_path)
