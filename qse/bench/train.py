@@ -11,7 +11,7 @@ import torch
 from ..data import sources
 from ..data.corpus import Corpus
 from ..data.source import Batch, BatchSource
-from ..losses.composite_loss import as_loss
+from ..losses.weighted_sum import as_loss
 from ..machine import machine
 from ..networks import Network
 from ..runtime.timing import race

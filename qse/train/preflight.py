@@ -12,7 +12,7 @@ from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch
 from ..errors import QseError, UsageError
 from ..extras import need
-from ..losses.composite_loss import CompositeLoss, as_loss
+from ..losses.weighted_sum import WeightedSum, as_loss
 from ..networks import Network, build_network, weights
 from ..nn.contract import verify_briefly
 from ..torch_device import torch_device
@@ -179,7 +179,7 @@ def _check_look_ahead(frames: Sequence[int], network: Any) -> None:
             raise UsageError(f"train.look_ahead: {name} has no look-ahead; leave it out") from None
 
 
-def _check_losses(config: RunConfig, network: Network, loss: CompositeLoss) -> None:
+def _check_losses(config: RunConfig, network: Network, loss: WeightedSum) -> None:
     """Raise QseError where the network does not fit the losses, or segments are too short for whole
     frames of them."""
     if loss.needs_specs and not network.has_spec:
@@ -207,12 +207,12 @@ def _at(network: Network, rate: int, cure: str) -> Network:
         raise QseError(f"{error}; {cure}") from error
 
 
-def _least_seconds(network: Network, loss: CompositeLoss, plan: TrainConfig, rate: int) -> float:
+def _least_seconds(network: Network, loss: WeightedSum, plan: TrainConfig, rate: int) -> float:
     """Return how long a segment must be for the losses, in seconds."""
     return least_segment(network, loss.least_samples(rate), plan.carry_state_probability) / rate
 
 
-def check_batch(batch: Batch, network: Network, loss: CompositeLoss, plan: TrainConfig) -> None:
+def check_batch(batch: Batch, network: Network, loss: WeightedSum, plan: TrainConfig) -> None:
     """Raise QseError for a batch of one's own source that network or loss cannot work with."""
     if not isinstance(batch, Batch):
         raise QseError(

@@ -22,9 +22,9 @@ from ..data.datasets import Stages
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch, BatchSource
 from ..errors import QseError, UsageError
-from ..losses.composite_loss import CompositeLoss, as_loss
 from ..losses.loss_config import LossConfig
 from ..losses.terms import LossTerm
+from ..losses.weighted_sum import WeightedSum, as_loss
 from ..model_folder import weights_of
 from ..networks import Network, weights
 from . import bundle_run, checkpoint
@@ -52,7 +52,7 @@ def train(
     progress: Stages | None = None,
     *,
     network: Network | None = None,
-    loss: LossConfig | CompositeLoss | LossTerm | None = None,
+    loss: LossConfig | WeightedSum | LossTerm | None = None,
     source: BatchSource | None = None,
     say: Say | None = None,
 ) -> Network:
@@ -63,7 +63,7 @@ def train(
     one, in eval mode. report: called by the first process with a row after every step. progress:
     called while copies of a corpus are made, with (what is copied, files done, all of them).
     network, loss, source: objects in the place of what `config` and `job` name. The network is
-    trained in place. A loss is a `LossConfig`, a `CompositeLoss`, or a function of clean= and
+    trained in place. A loss is a `LossConfig`, a `WeightedSum`, or a function of clean= and
     enhanced=, (B, N), that returns a scalar. say: told in a line, by the first process, which parts
     of a bundle were taken in or refused, and which weights may lack a declaration, by default by a
     warning. `logging` is told which optimiser trains how much. Raises QseError for what

@@ -9,8 +9,8 @@ from qse_papers.networks.offline_config import OfflineConfig
 from small_networks import PARAMS, offline, unsettle
 from torch import nn
 
-from qse.losses.composite_loss import CompositeLoss
 from qse.losses.loss_config import LossConfig
+from qse.losses.weighted_sum import WeightedSum
 
 
 @pytest.mark.parametrize("name", PARAMS)
@@ -35,7 +35,7 @@ def test_offline_trains_every_parameter(name):
     config = LossConfig(mrstft=0.0, pesq=0.0, n_fft=32, hop_length=8)
     noisy = 0.1 * torch.randn(2, 400)
     noisy[1] = 0
-    CompositeLoss(config)(clean=0.5 * noisy, enhanced=network(noisy))[0].backward()
+    WeightedSum(config)(clean=0.5 * noisy, enhanced=network(noisy))[0].backward()
     for path, parameter in network.named_parameters():
         assert parameter.grad is not None and torch.isfinite(parameter.grad).all(), path
         assert parameter.grad.abs().max() > 0, path

@@ -38,7 +38,7 @@ class _Row(NamedTuple):
     arguments: list[str]
 
 
-class CompositeLoss:
+class WeightedSum:
     """The weighted sum of the terms of a `LossConfig`, Eq. 70, and of one's own: calling it returns
     (total, its terms).
 
@@ -168,13 +168,13 @@ class _Views:
         return changed
 
 
-def as_loss(loss: "LossConfig | CompositeLoss | LossTerm") -> CompositeLoss:
-    """Return a loss as a `CompositeLoss`: one, the terms of a config, or a single function."""
-    if isinstance(loss, CompositeLoss):
+def as_loss(loss: "LossConfig | WeightedSum | LossTerm") -> WeightedSum:
+    """Return a loss as a `WeightedSum`: one, the terms of a config, or a single function."""
+    if isinstance(loss, WeightedSum):
         return loss
     if isinstance(loss, LossConfig):
-        return CompositeLoss(loss)
-    return CompositeLoss(own={getattr(loss, "__name__", "own"): (1.0, loss)})
+        return WeightedSum(loss)
+    return WeightedSum(own={getattr(loss, "__name__", "own"): (1.0, loss)})
 
 
 def _built_in(config: LossConfig) -> list[_Row]:
