@@ -20,7 +20,7 @@ from .table import Table
 
 TOPICS = {
     "stream": "qse.bench.stream:bench",
-    "graphs": "qse.bench.graphs:bench",
+    "graphs": "qse.bench.count:bench",
     "train": "qse.bench.train:bench",
     **BENCHMARKS,
 }

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..data import sources
+from ..data import open_sources
 from ..data.datasets import SAMPLE_RATE
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch
@@ -102,10 +102,10 @@ def _check_sources(config: RunConfig, job: Job) -> None:
     if job.parts and not job.parts.is_dir():
         raise QseError(f"{job.parts}: no such folder; name the one with the parts of a bundle")
     if job.data and not config.dataset:
-        known = " or ".join(sources.CORPORA)
+        known = " or ".join(open_sources.CORPORA)
         raise UsageError(f"data=DIR needs a recipe with a dataset ({known}), this one has none")
     if job.data:
-        sources.find_corpus(config.dataset)
+        open_sources.find_corpus(config.dataset)
 
 
 def _check_device(job: Job) -> None:
@@ -149,7 +149,7 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
 
 def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
     """Raise QseError where corpus, model, mixing, and losses have different sample rates."""
-    if job.data and config.dataset in sources.CORPORA and rate != SAMPLE_RATE:
+    if job.data and config.dataset in open_sources.CORPORA and rate != SAMPLE_RATE:
         raise QseError(
             f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: "
             "make them equal"
@@ -245,7 +245,7 @@ def _check_packages(config: RunConfig) -> None:
 
 
 def _check_validation(config: RunConfig, job: Job, network: Network) -> None:
-    validates = job.valid or (job.data and config.dataset in sources.CORPORA)
+    validates = job.valid or (job.data and config.dataset in open_sources.CORPORA)
     if job.unknown and not validates:
         raise UsageError("unknown=DIR needs valid=DIR, pairs of known sources to compare with")
     if validates:

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from ..audio.claim import held
-from ..data import sources
+from ..data import open_sources
 from ..data.bundle_source import Say
 from ..data.datasets import Stages
 from ..data.multi_rate import WIDE_BAND
@@ -112,13 +112,13 @@ def _claimed(run: Path) -> ExitStack:
 def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None, say: Say) -> None:
     """Make copies of recordings before several processes read them."""
     if job.data:
-        sources.prepare(config.dataset, job.data, config.mix, progress)
+        open_sources.prepare(config.dataset, job.data, config.mix, progress)
     if job.parts:
         bundle_run.prepare(config, job, say if is_first() else _silent)
     elif job.cache:
         assert job.speech and job.noise
         share = config.train.wide_band_share
-        sources.write_cache(job.speech, job.noise, config.mix, share, job.cache, progress)
+        open_sources.write_cache(job.speech, job.noise, config.mix, share, job.cache, progress)
 
 
 def _silent(line: str) -> None:
@@ -220,10 +220,10 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
     seed = config.train.seed
     if job.data:
         shares = job.processes * config.train.accumulate
-        return sources.find_corpus(config.dataset)(job.data, mix, seed, device, shares)
+        return open_sources.find_corpus(config.dataset)(job.data, mix, seed, device, shares)
     assert job.speech and job.noise
     share = config.train.wide_band_share
-    return sources.folders(
+    return open_sources.folders(
         job.speech, job.noise, mix, seed, device, wide_share=share, cache=job.cache
     )
 
@@ -231,7 +231,7 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
 def _pairs(config: RunConfig, job: Job, rate: int) -> list[Utterance]:
     """Read the pairs to validate with, if there are any."""
     if job.data and not job.valid:
-        return read_pairs(sources.validation(config.dataset, job.data, config.mix))
+        return read_pairs(open_sources.validation(config.dataset, job.data, config.mix))
     return _read_pairs(job.valid, rate)
 
 

@@ -6,7 +6,13 @@ from speech import SAMPLE_RATE, voice
 
 from qse.data.datasets import Pair
 from qse.errors import QseError
-from qse.evaluate.systems import CheckpointSystem, FolderSystem, ModelSystem, as_system, find_system
+from qse.evaluate.computing_systems import (
+    CheckpointSystem,
+    FolderSystem,
+    ModelSystem,
+    as_system,
+    find_system,
+)
 
 
 def test_find_system_prefers_model_names(corpus, models, monkeypatch):

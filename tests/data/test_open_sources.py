@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 import soundfile
 from official_corpora import dns3, dns3_of_ten, voicebank
 
-from qse.data import datasets, sources
+from qse.data import datasets, open_sources
 from qse.data.cached_corpus import CorpusCache
 from qse.data.datasets import Pair
 from qse.data.dns3_source import talker
@@ -30,7 +30,7 @@ def test_measured_bank_starts_at_the_direct_sound():
 
 def test_dns3_uses_measured_rooms(tmp_path):
     mix = MixConfig(segment=0.5, rooms=5)
-    source = sources.dns3(dns3(tmp_path, 16000), mix, 0, CPU)
+    source = open_sources.dns3(dns3(tmp_path, 16000), mix, 0, CPU)
     root = tmp_path / "datasets/impulse_responses"
     expected = []
     for path in sorted(root.rglob("*.wav")):
@@ -44,9 +44,9 @@ def test_voicebank_holds_pairs_out(tmp_path):
     data = voicebank(tmp_path / "data", 16000)
     for side in ("clean", "noisy"):
         shutil.rmtree(data / f"{side}_testset_wav")
-    (held,) = read_pairs(sources.validation("voicebank", data, MixConfig()))
+    (held,) = read_pairs(open_sources.validation("voicebank", data, MixConfig()))
     for seed in range(3):  # each pair has a length of its own
-        trained = sources.voicebank(data, MixConfig(), seed, CPU).noisy.lengths.tolist()
+        trained = open_sources.voicebank(data, MixConfig(), seed, CPU).noisy.lengths.tolist()
         assert sorted([*trained, len(held.noisy)]) == [16000 + 800 * number for number in range(5)]
 
 
@@ -64,9 +64,9 @@ def test_dns3_holds_talkers_and_noises_out(tmp_path, monkeypatch):
         return original(cache, paths, *arguments, **named)
 
     monkeypatch.setattr(CorpusCache, "corpus", corpus)
-    pairs = sources.validation("dns3", data, mix)
+    pairs = open_sources.validation("dns3", data, mix)
     held_speech, held_noise = used
-    sources.dns3(data, mix, 0, CPU)
+    open_sources.dns3(data, mix, 0, CPU)
     speech, noise = used[2:]
     assert len(held_speech) == 2 and len(speech) == 10 and not held_speech & speech
     talkers = {name.split("_")[3] for name in held_speech}
@@ -75,7 +75,9 @@ def test_dns3_holds_talkers_and_noises_out(tmp_path, monkeypatch):
     assert len(held_noise) == 1 and len(noise) == 4 and not held_noise & noise
     assert [len(pair.noisy) for pair in read_pairs(pairs)] == 3 * [4 * 16000]
     before = [pair.noisy.read_bytes() for pair in pairs]
-    assert [pair.noisy.read_bytes() for pair in sources.validation("dns3", data, mix)] == before
+    assert [
+        pair.noisy.read_bytes() for pair in open_sources.validation("dns3", data, mix)
+    ] == before
     assert len(used) == 4  # they are mixed once
 
 
@@ -106,5 +108,5 @@ def test_validation_holds_out_a_hundred_pairs(monkeypatch):
     pairs = [Pair(str(number), "noisy", "clean") for number in range(600)]
     monkeypatch.setattr("qse.data.datasets.voicebank_files", lambda *_: pairs)
     monkeypatch.setattr("qse.data.copies.with_copies", lambda pairs, _: pairs)
-    held = {pair.name for pair in sources.validation("voicebank", "", MixConfig())}
+    held = {pair.name for pair in open_sources.validation("voicebank", "", MixConfig())}
     assert len(held) == 100 and held != {str(number) for number in range(100)}
