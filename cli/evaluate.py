@@ -85,7 +85,7 @@ def evaluate(
 
 def _system(name: str, computing: Computing) -> "System":
     """Return the system of a name or path. UsageError for one that takes no lead-in."""
-    from qse.evaluate.systems import find_system
+    from qse.evaluate.computing_systems import find_system
 
     system = find_system(name, computing.threads, computing.device, computing.trust)
     if computing.lead_in and not system.computes:

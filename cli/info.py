@@ -77,11 +77,11 @@ def _models() -> None:
     from qse.extras import need
 
     need("torch", "train")
-    from qse.networks.paper_models import PAPER_MODELS, count_cost
+    models = need("qse_papers.networks.paper_models", "train")
 
     table = Table("model", "params", "paper", "MACs/s", "tables and row in the paper", box=None)
-    for row in PAPER_MODELS:
-        params, macs = count_cost(row.name)
+    for row in models.PAPER_MODELS:
+        params, macs = models.count_cost(row.name)
         millions = f"{params / 1e6:.3f} M"
         giga = f"{macs / 1e9:.1f} G"
         table.add_row(row.name, millions, f"{row.params:.2f}", giga, f"{row.tables}: {row.paper}")

@@ -33,7 +33,7 @@ def prepare(
     `qse train` does the same when it begins; here nothing else waits for it. A run that is
     interrupted continues where it stopped. Files that cannot be read are listed beside the copies.
     """
-    from qse.data import sources
+    from qse.data import open_sources
     from qse.errors import UsageError
     from qse.train.recipe import find_recipe, read_config
 
@@ -42,12 +42,12 @@ def prepare(
     noise = material.noise
     with bars.progress_bar() as progress:
         if material.data and config.dataset:
-            caches = sources.prepare(
+            caches = open_sources.prepare(
                 config.dataset, material.data, config.mix, progress, skip_unreadable
             )
         elif speech and noise and cache:
             share = config.train.wide_band_share
-            caches = sources.write_cache(
+            caches = open_sources.write_cache(
                 speech, noise, config.mix, share, cache, progress, skip_unreadable
             )
         else:

@@ -10,12 +10,11 @@ from torch import Tensor, nn
 
 from qse.errors import UsageError
 from qse.model_folder import weights_of
-from qse.networks.axial_attention import TIME, AlongAxis
-from qse.networks.offline import QuaternionConformerConfig
 from qse.networks.weights import load_network, network_of
 from qse.nn.attention import Projections
-from qse.nn.hamilton import component_scores
 
+from .networks.axial_attention import TIME, AlongAxis
+from .networks.offline_config import QuaternionConformerConfig
 from .networks.text import (
     TextAttention,
     TextClassifier,
@@ -23,6 +22,7 @@ from .networks.text import (
     dot_product_scores,
     weighted_values,
 )
+from .nn.hamilton import component_scores
 
 Scores = Callable[[Tensor, Tensor], Tensor]  # q, k -> (N, H, 4 or 1, L, L)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from qse.nn.hamilton import component_scores
+from .nn.hamilton import component_scores
 
 Loss = Callable[[Tensor], Tensor]  # of the outputs O
 

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qse.networks.algebra import convert_
-from qse.nn.research.cells import QuaternionRNN
 
 from .base import Experiment
 from .fit import fit
 from .networks.count import parameter_count
+from .nn.cells import QuaternionRNN
 from .plots import plot_curves
 from .results import Row, write_table
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from .errors import QseError
+from .laboratory import PACKAGE as LABORATORY
 
-OWN = (__package__, f"{__package__}_papers")  # packages of this distribution
+OWN = (__package__, LABORATORY)  # packages of this distribution
 
 _trusts: ContextVar[bool] = ContextVar("trusts", default=False)
 
@@ -86,26 +87,32 @@ def _line_of(path: Path, value: str) -> str:
 
 
 def find_named(name: str, known: Mapping[str, Any], what: str) -> Any:
-    """Return the entry of `known`, or what "package.module:Name" names; `what` says in messages
-    what is looked for.
+    """Return the entry of `known`, or what "package.module:Name" names; an entry may be such a
+    reference itself. `what` says in messages what is looked for.
 
     Raises ValueError for an unknown name, and for a module or a name that cannot be imported.
     """
-    if isinstance(name, str) and name in known:
-        return known[name]
-    module, colon, attribute = str(name).partition(":")
-    if not colon:
+    entry = known.get(name, name) if isinstance(name, str) else str(name)
+    if not isinstance(entry, str):
+        return entry
+    if ":" not in entry:
         names = ", ".join(known)
         raise ValueError(
             f"unknown {what} {name!r}; there are {names}, and your own as package.module:Class"
         )
     try:
-        found: Any = import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
+        return imported(entry)
     except (ImportError, AttributeError, ValueError) as error:
         cure = "is its folder in PYTHONPATH, and is the name spelt as there?"
         raise ValueError(f"{what} {name!r}: cannot be imported ({error}); {cure}") from error
+
+
+def imported(reference: str) -> Any:
+    """Import and return what "package.module:Name" names."""
+    module, _, attribute = reference.partition(":")
+    found: Any = import_module(module)
+    for part in attribute.split("."):
+        found = getattr(found, part)
     return found
 
 

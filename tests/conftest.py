@@ -35,6 +35,16 @@ def seeded():
         torch.manual_seed(0)
 
 
+@pytest.fixture
+def float64():
+    """Make float64 the default type."""
+    import torch
+
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
 @pytest.fixture(scope="session")
 def zoo(tmp_path_factory):
     """A folder of models: live-base and studio-large (pure delays), recurrent, fragile; see

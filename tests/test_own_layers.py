@@ -24,8 +24,8 @@ from qse.networks.algebra import convert_, quaternion_weights
 from qse.networks.bottleneck import DualPathBlock
 from qse.networks.streaming import StreamingConfig, StreamingEnhancer
 from qse.nn.declared import declared_weights
+from qse.nn.hypercomplex import HypercomplexWeight
 from qse.nn.linear import QuaternionLinear
-from qse.nn.research.hypercomplex import HypercomplexWeight
 from qse.train.optimizers import optimizers
 from qse.train.warm_start import grow
 from qse.train.widen import widen

@@ -19,9 +19,15 @@ def test_hook_folder_is_an_entry_point():
     (folder,) = getattr(import_module(module), name)()
     assert {path.name for path in Path(folder).glob("hook-*.py")} == {
         "hook-qse.py",
+        "hook-qse.networks.py",
         "hook-qse_cli.py",
     }
     assert module in project["tool"]["setuptools"]["packages"]
+
+
+def test_hooks_collect_what_configurations_name():
+    hook = runpy.run_path(str(ROOT / "qse/pyinstaller/hook-qse.networks.py"))
+    assert {"qse_papers.networks.offline", "qse_papers.nn.lru"} <= set(hook["hiddenimports"])
 
 
 def test_hooks_collect_models_and_modules():

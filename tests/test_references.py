@@ -10,7 +10,7 @@ pytest.importorskip("safetensors")
 
 from qse.errors import QseError
 from qse.networks.weights import load_network, network_of
-from qse.references import check_own, trusting
+from qse.references import check_own, find_named, trusting
 
 EVIL = "from pathlib import Path\nPath('ran').touch()\nclass X: pass\n"
 
@@ -86,6 +86,14 @@ def test_names_of_other_packages_behind_own_modules_are_refused(tmp_path, name):
 )
 def test_own_classes_and_plain_words_pass(tmp_path, name):
     check_own({"attention": name, "channels": 4}, tmp_path / "config.toml")
+
+
+def test_entries_of_tables_may_be_references():
+    table = {"a": 3, "b": "qse.references:find_named", "c": "qse.nowhere:X"}
+    assert find_named("a", table, "part") == 3
+    assert find_named("b", table, "part") is find_named
+    with pytest.raises(ValueError, match=r"part 'c': cannot be imported \(No module named"):
+        find_named("c", table, "part")
 
 
 def test_names_are_found_however_deep():

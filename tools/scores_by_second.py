@@ -21,10 +21,10 @@ import numpy as np
 from qse.data.datasets import Pair, pair_folders
 from qse.errors import QseError
 from qse.evaluate.choices import own_rate
+from qse.evaluate.computing_systems import System, find_system
 from qse.evaluate.energy import LIMIT, PAUSE, power_spectra
 from qse.evaluate.reading import read_pair
 from qse.evaluate.report import interval
-from qse.evaluate.systems import System, find_system
 
 Signals = tuple[np.ndarray, np.ndarray, np.ndarray]  # clean, noisy, enhanced, each (samples,)
 

@@ -1,1 +1,2 @@
-"""Networks that only experiments use: text classification and language models."""
+"""The papers' networks: for speech, those of qse by name (qse/laboratory.py); for text and images,
+those that only experiments use."""

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from qse.nn.hypercomplex import HypercomplexWeight
 from qse.nn.quaternion import PART, SIGN
-from qse.nn.research.cells import lstm
-from qse.nn.research.hypercomplex import HypercomplexWeight
 from qse.nn.state import Stateful
+
+from ..nn.cells import lstm
 
 
 def hamilton_rule() -> Tensor:

@@ -17,8 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from qse.nn.research.ssm import QuaternionSSM
-
+from ..nn.ssm import QuaternionSSM
 from .count import parameter_count
 from .flat import flat_linear
 

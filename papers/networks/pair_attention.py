@@ -10,9 +10,10 @@ import math
 import torch
 from torch import Tensor, nn
 
-from qse.nn.hamilton import component_scores
 from qse.nn.linear import QuaternionLinear
 from qse.nn.quaternion import hamilton_product
+
+from ..nn.hamilton import component_scores
 
 
 def align(a: Tensor, b: Tensor, seen_a: Tensor, seen_b: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,6 @@
 """The Conformer as its authors' code computes it (Yamauchi et al. 2026, published code).
 
-It differs from the paper's text, and from `qse.networks.offline`, in these points: all channels lie
+It differs from the paper's text, and from offline.py, in these points: all channels lie
 on one axis, components first, and dense blocks concatenate there, so that later layers read other
 channels as components; a head of the attention is a quarter of that axis, with four heads one
 component (`attention = "published"`; "shared" is Eq. 10 with the same weights); the norm of queries
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from qse.networks.offline import Offline, OfflineConfig
-
+from .offline import Offline
+from .offline_config import OfflineConfig
 from .published_conformer import Conformer
 from .published_layers import BatchNorm, Conv2d, Upsample
 

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from qse.networks.algebra import convert_
 from qse.nn.attention import SharedScoreAttention
 from qse.nn.declared import TOKENS
-from qse.nn.hamilton import HamiltonAttention
 from qse.nn.linear import QuaternionLinear
+
+from ..nn.hamilton import HamiltonAttention
 
 
 class UniformAttention(nn.Module):

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from qse.networks.algebra import convert_
 from qse.nn.recurrent import QuaternionGRU
-from qse.nn.research.cells import QuaternionLSTM, QuaternionRNN
 
+from ..nn.cells import QuaternionLSTM, QuaternionRNN
 from .count import parameter_count
 
 CELLS = {

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from qse.config import require_positive
-from qse.nn.hamilton import component_scores
 
+from ..nn.hamilton import component_scores
 from .count import parameter_count
 from .flat import flat_linear
 

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qse.networks.algebra import convert_
-from qse.networks.axial_attention import ATTENTION, TransformerBlock
 from qse.nn.batch_norm import QuaternionBatchNorm2d
 from qse.nn.conv import QuaternionConv2d
 
+from .axial_attention import ATTENTION, TransformerBlock
 from .flat import flat_linear
 
 STRIDES = (1, 2, 2, 2)

@@ -38,7 +38,7 @@ def converted(
     yield converter.finish()
 
 
-def spare(sample_rate: float, file_rate: float) -> int:
+def rounding_reserve(sample_rate: float, file_rate: float) -> int:
     """Return how many samples of silence make the conversion back to `file_rate` long enough
     despite rounding."""
     return ceil(2 * sample_rate / file_rate)

@@ -1,4 +1,5 @@
-"""Benchmarks of speed and cost: one module per topic, each with a function that returns a `Table`.
+"""Benchmarks of speed and cost: one module per topic, here or in the papers' laboratory, each with
+a function that returns a `Table`.
 
     table = topics()["attention"](Request(seconds=2.0))
 
@@ -11,12 +12,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 
 from ..errors import UsageError
+from ..laboratory import BENCHMARKS
+from ..references import imported
 from .table import Table
 
-TOPICS = ("stream", "graphs", "precision", "attention", "layers", "offline", "train")
+TOPICS = {
+    "stream": "qse.bench.stream:bench",
+    "graphs": "qse.bench.count:bench",
+    "train": "qse.bench.train:bench",
+    **BENCHMARKS,
+}
 WITHOUT_MODELS = ("attention", "layers")
 ON_A_DEVICE = ("offline",)
 
@@ -55,4 +62,4 @@ def _bench(topic: str, request: Request) -> Table:
         raise UsageError(f"{topic} is measured without a model: leave {request.models[0]} out")
     if request.device != "cpu" and topic not in ON_A_DEVICE:
         raise UsageError(f"{topic} is measured on the CPU: leave device={request.device} out")
-    return import_module(f".{topic}", __name__).bench(request)
+    return imported(TOPICS[topic])(request)

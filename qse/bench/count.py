@@ -5,12 +5,23 @@ MACs are those of the graph's matrix products and convolutions, after folding; a
 the network instead.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from ..extras import need
+from . import Request
+from .models import chosen, graphs
+from .table import Column, Table
+
+COLUMNS = (
+    Column("model", "model"),
+    Column("operators", "operators", ".0f"),
+    Column("macs", "MMAC/s", ".1f", 1e-6),
+    Column("state_bytes", "state KiB", ".1f", 1 / 1024),
+    Column("model_bytes", "file KiB", ".1f", 1 / 1024),
+)
 
 
 @dataclass(frozen=True)
@@ -21,6 +32,13 @@ class GraphCost:
     macs: int
     state_bytes: int
     model_bytes: int
+
+
+def bench(request: Request) -> Table:
+    """Count the models of the request, or all trained ones."""
+    with graphs(chosen(request.models)) as paths:
+        rows = [{"model": name, **asdict(cost(path))} for name, path in paths.items()]
+    return Table("graphs", COLUMNS, rows)
 
 
 def cost(path: Path, grids: int = 1) -> GraphCost:

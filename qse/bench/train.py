@@ -8,10 +8,10 @@ from itertools import count
 import numpy as np
 import torch
 
-from ..data import sources
+from ..data import open_sources
 from ..data.corpus import Corpus
 from ..data.source import Batch, BatchSource
-from ..losses.composite_loss import as_loss
+from ..losses.weighted_sum import as_loss
 from ..machine import machine
 from ..networks import Network
 from ..runtime.timing import race
@@ -101,7 +101,7 @@ def made_up(config: RunConfig, device: torch.device) -> BatchSource:
     """Return a source of batches of a recipe, from noise that comes in syllables."""
     generator = np.random.default_rng(0)
     corpora = {}
-    for rate in {config.mix.sample_rate, sources.WIDE_BAND}:
+    for rate in {config.mix.sample_rate, open_sources.WIDE_BAND}:
         time = np.arange(round(RECORDING * rate)) / rate
         syllables = 3000 * np.maximum(0.0, np.sin(2 * np.pi * 3 * time))
         recordings = []
@@ -110,7 +110,7 @@ def made_up(config: RunConfig, device: torch.device) -> BatchSource:
             recordings.append((syllables * white).clip(-32768, 32767).astype(np.int16))
         groups = [str(speaker) for speaker in range(SPEAKERS)]
         corpora["speech", rate] = corpora["noise", rate] = Corpus.of(recordings, groups, rate)
-    make = sources.mixing(config.mix, config.train.seed, device, config.train.wide_band_share)
+    make = open_sources.mixing(config.mix, config.train.seed, device, config.train.wide_band_share)
     return make(corpora)
 
 

@@ -27,7 +27,7 @@ MODULES = {
     ".mix_config": ["MixConfig"],
     ".noise_mixing": ["NoiseMixer"],
     ".paired_segments": ["PairedSegments"],
-    ".sources": ["folders"],
+    ".open_sources": ["folders"],
     ".datasets": ["Pair", "pair_folders", "with_lead_in"],
 }
 __getattr__, __dir__ = lazily(__name__, MODULES, "train")

@@ -15,10 +15,10 @@ from ..errors import QseError, UsageError
 from ..machine import cores, processor
 from . import report, tables
 from .choices import choose_metrics, need_packages, own_rate
+from .computing_systems import Process, as_system
 from .runner import Scorer, score_pairs, stamps_of
 from .store import Row, Store, by_utterance
 from .system import System
-from .systems import Process, as_system
 
 Timing = Literal["trimmed", "strict", "aligned"]
 Groups = Mapping[str, Mapping[str, str]]  # {column: {utterance: group}}

@@ -1,6 +1,7 @@
-"""The table of metrics, and their names."""
+"""Define metrics, their table, and their names."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from uuid import uuid4
 
 from .composite import composite, composite_scaled, segmental_snr
@@ -14,12 +15,44 @@ from .energy import (
     si_sdr_improvement,
     speech_loss,
 )
-from .metric import Metric
 from .mos import dnsmos
 from .perceptual import estoi, pesq_nb, pesq_wb, stoi
 from .phase import phase_errors
-from .signals import NARROW_BAND
+from .signals import NARROW_BAND, SAMPLE_RATE
 from .talkers import leak, over_suppression
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of a table: heading, function, digits, and what the function needs.
+
+    function: returns a number, or a dict of several metrics that come from one pass over the audio.
+    The clean recording is never silent.
+    full_band: computed at the rate of the signals; else at 16 kHz, or 8 kHz for those below 16 kHz.
+    least_rate: in Hz, of the signals. may_lack: NaN means that an utterance has no value; it is
+    left out. on_request: not part of "all". package: that the function imports, of an extra.
+    """
+
+    title: str
+    function: Callable[..., float | dict[str, float]]
+    digits: int = 2
+    needs_clean: bool = True
+    needs_noisy: bool = False
+    full_band: bool = False
+    least_rate: int = SAMPLE_RATE
+    may_lack: bool = False
+    on_request: bool = False
+    package: str = ""
+
+    @property
+    def roles(self) -> list[str]:
+        """Return the roles of the signals that the function takes."""
+        roles = ["enhanced"]
+        if self.needs_clean:
+            roles.append("clean")
+        if self.needs_noisy:
+            roles.append("noisy")
+        return roles
 
 
 def _energy(

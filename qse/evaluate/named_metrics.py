@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..references import check_parameters, find_named
-from .metric import Metric
-from .metrics import ALIASES, METRICS, add_metric, plain_name, version_of
+from .metrics import ALIASES, METRICS, Metric, add_metric, plain_name, version_of
 
 ROLES = ("clean", "enhanced", "noisy")
 

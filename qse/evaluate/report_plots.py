@@ -5,10 +5,10 @@ from functools import cache
 from pathlib import Path
 
 from ..data.datasets import Pair
+from .computing_systems import System
 from .plot import Signal, plot_grid, plot_histogram, plot_spectrograms
 from .reading import read_pair
 from .store import Row
-from .systems import System
 
 WORST = 10  # utterances in the picture of a metric: those with the smallest gain
 

@@ -2,14 +2,17 @@
 per hop."""
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
 from ..networks import Network
-from ..networks.paper_models import macs
 from ..runtime.engine import Engine
 from ..runtime.offline import OfflineModel
 from ..runtime.timing import GROUP, race, stepper
@@ -64,6 +67,20 @@ def macs_per_second(network: Network) -> int:
     network = copy.deepcopy(network).double().eval()
     second = config.sample_rate // config.hop_length * config.hop_length
     return macs(network, torch.zeros(1, second, dtype=torch.float64))
+
+
+@torch.no_grad()
+def macs(function: Callable[..., Tensor], *inputs: Tensor) -> int:
+    """Count multiply-accumulates of function(*inputs) in its convolutions and matrix products, as
+    executed.
+
+    A quaternion layer counts as the real product that it expands to, plus the expansion of its
+    weights.
+    """
+    counter = FlopCounterMode(display=False)
+    with sdpa_kernel(SDPBackend.MATH), counter:
+        function(*inputs)
+    return counter.get_total_flops() // 2
 
 
 def _enhance(model: OfflineModel, noisy: np.ndarray) -> None:

@@ -1,14 +1,16 @@
 """Register real forms of the basic layers: linear layers, convolutions with their batch norm,
 norms, the GRU."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..networks.dense_block import ConvUnit
-from ..networks.dilated_densenet import NormedConv
 from ..nn.batch_norm import QuaternionBatchNorm2d, fold_batch_norm
 from ..nn.conv import QuaternionConv2d
+from ..nn.features import QuaternionFeatures
 from ..nn.linear import QuaternionLinear
 from ..nn.norm import QuaternionLayerNorm, QuaternionRMSNorm
 from ..nn.quaternion import gate_matrix, real_matrix
@@ -37,17 +39,12 @@ def real_conv(conv: QuaternionConv2d, norm: QuaternionBatchNorm2d | None = None)
     bias = None if conv.bias is None else conv.bias.flatten()
     if norm is not None:
         weight, bias = fold_batch_norm(weight, bias, norm)
-    return _conv(weight, bias, conv)
+    return conv_of(weight, bias, conv)
 
 
-@register(NormedConv)
-def _normed_conv(conv: NormedConv) -> nn.Conv2d:
-    return _conv(*fold_batch_norm(real_matrix(conv.weight), None, conv.batch_norm), conv)
-
-
-def _conv(weight: Tensor, bias: Tensor | None, conv: QuaternionConv2d | NormedConv) -> nn.Conv2d:
-    """Return a real convolution with the weight
-    (4 out, 4 in, kt, kf) and the geometry of `conv`."""
+def conv_of(weight: Tensor, bias: Tensor | None, conv: Any) -> nn.Conv2d:
+    """Return a real convolution with the weight (4 out, 4 in, kt, kf) and the stride, padding and
+    dilation of the layer `conv`."""
     out, into, time, frequency = weight.shape
     real = nn.Conv2d(into, out, (time, frequency), conv.stride, conv.padding, conv.dilation)
     real.weight = nn.Parameter(interleave(interleave(weight), 1))
@@ -58,6 +55,12 @@ def _conv(weight: Tensor, bias: Tensor | None, conv: QuaternionConv2d | NormedCo
 @adapt(ConvUnit)
 def _unit(unit: ConvUnit) -> ConvUnit:
     return with_children(unit, conv=real_conv(unit.conv, unit.norm), norm=nn.Identity())
+
+
+@register(QuaternionFeatures)
+def _features(features: QuaternionFeatures) -> nn.Sequential:
+    """Map one quaternion channel to four real ones: (B, 2, T, F) -> (B, 4, T, F)."""
+    return nn.Sequential(features, nn.Flatten(1, 2))
 
 
 @adapt(RealHead)

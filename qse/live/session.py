@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ..audio.resample import spare
+from ..audio.resample import rounding_reserve
 from ..runtime.attenuation import noisy_share
 from ..runtime.engine import Engine
 from ..runtime.meter import Meter
@@ -125,7 +125,7 @@ class LiveSession:
             yield enhanced
         rest = self._mixed_down(self.source.rest())
         left = received + len(rest) + self.engine.latency - returned
-        left += spare(self.engine.sample_rate, self.source.sample_rate)
+        left += rounding_reserve(self.engine.sample_rate, self.source.sample_rate)
         silence = np.zeros((left + self.engine.hop_length, self.channels), np.float32)
         yield self._process(np.concatenate([rest, silence]))[:left]
         for speaker in self.speakers:

@@ -3,14 +3,13 @@
 Every loss is `loss(*, clean, enhanced) -> scalar`, waveforms (B, N); lower is better. See
 terms.py.
 
-CompositeLoss       the terms of a LossConfig and terms of one's own
+WeightedSum         the terms of a LossConfig and terms of one's own
 """
 
 from ..extras import need
 
 need("torch", "train")
 
-from .composite_loss import CompositeLoss
 from .full_band import high_band_snr
 from .loss_config import LossConfig
 from .pesq_loss import pesq, predicted_pesq
@@ -18,10 +17,11 @@ from .spectral import complex_l1, compressed_spectrum, multi_resolution_stft, sp
 from .stoi_loss import predicted_stoi, stoi
 from .suppression import noise_floor, over_attenuation
 from .waveform import rms, si_sdr, snr
+from .weighted_sum import WeightedSum
 
 __all__ = [
-    "CompositeLoss",
     "LossConfig",
+    "WeightedSum",
     "complex_l1",
     "compressed_spectrum",
     "high_band_snr",

@@ -10,7 +10,7 @@ from .terms import TERMS
 
 @dataclass(frozen=True)
 class LossConfig:
-    """Weights of the terms of a `CompositeLoss`, by their names in TERMS (0 leaves a term out), and
+    """Weights of the terms of a `WeightedSum`, by their names in TERMS (0 leaves a term out), and
     the STFT of the spectral ones.
 
     The default weights are those of Eq. 70. The paper's recipes count SI-SDR in dB, as Li et al.

@@ -6,18 +6,16 @@ TwoGrids            mean of the outputs of a streaming network on two grids of f
 build_network       network of a `[model]` table; network_name: the name under which it is found
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
+from .. import laboratory
 from ..config import build
 from ..errors import QseError
 from ..references import find_named, reference_to
-from . import offline
 from .bottleneck import DualPathBlock
-from .conformer import ConformerConfig, RealOffline
 from .network import Network, StreamingNetwork
-from .offline import QuaternionOffline
 from .streaming import StreamingConfig, StreamingEnhancer
 from .two_grids import TwoGrids
 
@@ -25,7 +23,6 @@ __all__ = [
     "NETWORKS",
     "DualPathBlock",
     "Network",
-    "QuaternionOffline",
     "StreamingConfig",
     "StreamingEnhancer",
     "StreamingNetwork",
@@ -34,19 +31,7 @@ __all__ = [
     "network_name",
 ]
 
-# the config, and the network that is built from it
-Architecture = tuple[type, Callable[[Any], Network]]
-
-NETWORKS: dict[str, Architecture] = {
-    "streaming": (StreamingConfig, StreamingEnhancer),
-    "qconformer": (offline.QuaternionConformerConfig, QuaternionOffline),
-    "qconformer-hamilton": (offline.QuaternionConformerHamiltonConfig, QuaternionOffline),
-    "qtransformer": (offline.QuaternionTransformerConfig, QuaternionOffline),
-    "qtransformer-hamilton": (offline.QuaternionTransformerHamiltonConfig, QuaternionOffline),
-    "qtn": (offline.QuaternionTransformerConvolutionConfig, QuaternionOffline),
-    "qdensenet": (offline.QuaternionDenseConfig, QuaternionOffline),
-    "conformer": (ConformerConfig, RealOffline),
-}
+NETWORKS = {"streaming": reference_to(StreamingEnhancer), **laboratory.NETWORKS}
 
 
 def build_network(model: Mapping[str, Any]) -> Network:
@@ -63,23 +48,24 @@ def build_network(model: Mapping[str, Any]) -> Network:
         )
     values = dict(model)
     name = values.pop("network", None)
-    config, network = _architecture(name)
+    network = _architecture(name)
     try:
-        return network(build(config, values, f"network {name}: "))
+        return network(build(network.config_type, values, f"network {name}: "))
     except ValueError as error:
         raise QseError(f"network {name}: {error}") from error
 
 
 def network_name(network: Network) -> str:
     """Return the name by which `build_network` finds the architecture of a network again."""
-    for name, (config, kind) in NETWORKS.items():
-        if type(network.config) is config and type(network) is kind:
+    reference = reference_to(type(network))
+    for name, known in NETWORKS.items():
+        if known == reference:
             return name
-    return reference_to(type(network))
+    return reference
 
 
-def _architecture(name: Any) -> Architecture:
-    """Return config and network of a name.
+def _architecture(name: Any) -> Any:
+    """Return the class of a network by its name.
 
     Raises QseError for one that is unknown, or no network.
     """
@@ -87,12 +73,10 @@ def _architecture(name: Any) -> Architecture:
         found = find_named(name, NETWORKS, "network")
     except ValueError as error:
         raise QseError(str(error)) from error
-    if isinstance(found, tuple):
-        return found
     if not (isinstance(found, type) and issubclass(found, Network)):
         raise QseError(f"network {name}: derive it from qse.networks.StreamingNetwork")
     if not is_dataclass(found.config_type):
         raise QseError(
             f"network {name}: set config_type to the frozen dataclass that it is built from"
         )
-    return found.config_type, found
+    return found

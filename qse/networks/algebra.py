@@ -2,14 +2,14 @@
 same size.
 
 "quaternion" changes nothing, "real" uses a free matrix (four times the weights), "phm" a sum of n
-Kronecker products with a learned rule (nn/research/hypercomplex.py). Norms, biases and products of
+Kronecker products with a learned rule (nn/hypercomplex.py). Norms, biases and products of
 features do not change. Quaternion weights are those that layers declare (nn/declared.py).
 """
 
 from torch import Tensor, nn
 
 from ..nn.declared import declared_weights
-from ..nn.research.hypercomplex import HypercomplexWeight
+from ..nn.hypercomplex import HypercomplexWeight
 
 ALGEBRAS = ("quaternion", "real", "phm")
 

@@ -1,36 +1,26 @@
 """Find time mixers and band attention of the streaming bottleneck by their names in a
 configuration.
 
-Names are those of the tables below, or "package.module:Class" for a class of one's own: a
-`TimeMixer`, or for attention an nn.Module that is built from (channels, heads, qk_norm) and maps
-(B * T, bands, 4, C) to the same shape.
+Names are those of the tables below, some of them of the papers' laboratory (laboratory.py), or
+"package.module:Class" for a class of one's own: a `TimeMixer`, or for attention an nn.Module that
+is built from (channels, heads, qk_norm) and maps (B * T, bands, 4, C) to the same shape.
 """
 
 from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from .. import laboratory
 from ..nn.attention import CausalSharedScoreAttention, SharedScoreAttention
-from ..nn.hamilton import HamiltonAttention
 from ..nn.linear import QuaternionLinear
 from ..nn.recurrent import QuaternionGRU
-from ..nn.research.cells import QuaternionLSTM, QuaternionRNN
-from ..nn.research.hamilton_stream import CausalHamiltonAttention
-from ..nn.research.lru import QuaternionLRU
-from ..nn.research.ssm import QuaternionSSM
-from ..nn.research.token import GlobalToken
 from ..nn.time_mixer import TimeMixer
 from ..references import find_named
 
-TIME_MIXERS: dict[str, type[TimeMixer]] = {
+TIME_MIXERS: dict[str, type[TimeMixer] | str] = {
     "gru": QuaternionGRU,
-    "rnn": QuaternionRNN,
-    "lstm": QuaternionLSTM,
     "attention": CausalSharedScoreAttention,
-    "hamilton": CausalHamiltonAttention,
-    "ssm": QuaternionSSM,
-    "lru": QuaternionLRU,
-    "token": GlobalToken,
+    **laboratory.TIME_MIXERS,
 }
 
 
@@ -46,10 +36,11 @@ class NoAttention(nn.Module):
         return self.out(x)
 
 
-BAND_ATTENTION: dict[str, Callable[[int, int, bool], nn.Module]] = {  # of channels, heads, qk_norm
+# of channels, heads, qk_norm
+BAND_ATTENTION: dict[str, Callable[[int, int, bool], nn.Module] | str] = {
     "shared": SharedScoreAttention,
-    "hamilton": HamiltonAttention,
     "none": NoAttention,
+    **laboratory.BAND_ATTENTION,
 }
 
 

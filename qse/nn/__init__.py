@@ -14,20 +14,16 @@ need("torch", "train")
 from .attention import CausalSharedScoreAttention, SharedScoreAttention, attend, merge_heads
 from .band_split import BandMerge, BandSplit
 from .batch_norm import QuaternionBatchNorm2d
-from .centred_stft import CentredISTFT, CentredSTFT
 from .conv import CausalConv2d, FrequencyUpsample, QuaternionConv2d
-from .conv_attention import ConvolutionAttention
 from .declared import FEATURES, TOKENS, declared_weights
 from .delay import Delay
 from .features import QuaternionFeatures
-from .hamilton import HamiltonAttention
 from .init import quaternion_init_
 from .layout import join, to_features, to_tokens
 from .linear import QuaternionLinear
 from .look_ahead import LookAhead
 from .mask import MagnitudePhaseMask
 from .norm import QuaternionLayerNorm, QuaternionRMSNorm
-from .polar import PolarMask
 from .quaternion import (
     conjugate,
     gate_matrix,
@@ -50,15 +46,10 @@ __all__ = [
     "BandSplit",
     "CausalConv2d",
     "CausalSharedScoreAttention",
-    "CentredISTFT",
-    "CentredSTFT",
-    "ConvolutionAttention",
     "Delay",
     "FrequencyUpsample",
-    "HamiltonAttention",
     "LookAhead",
     "MagnitudePhaseMask",
-    "PolarMask",
     "QuaternionBatchNorm2d",
     "QuaternionConv2d",
     "QuaternionFeatures",

@@ -2,7 +2,7 @@
 them.
 
 In eval mode a batch norm is a fixed scale and shift per channel, so it can be folded into the
-weights: `networks.dilated_densenet` does so in every eval forward, `export.real_layers` once.
+weights: the papers' offline networks do so in every eval forward, `export.real_layers` once.
 """
 
 import torch

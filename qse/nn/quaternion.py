@@ -7,7 +7,7 @@ quaternions.
 Layers compute y = x (x) w, as the main paper does: "Quaternion Self-Attention with Shared Scores",
 Eqs. 4, 21 and 28. (Other papers write w (x) x: the same family of maps, up to conjugation.)
 `hamilton_matrix` is the only function that expands a quaternion weight to its real matrix. A
-layer's weight may be a module of another algebra instead (research/hypercomplex.py); `real_matrix`
+layer's weight may be a module of another algebra instead (hypercomplex.py); `real_matrix`
 calls it.
 
 `conjugate` and `modulus` are not used by layers; they are building blocks of the paper's equations

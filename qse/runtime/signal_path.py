@@ -5,7 +5,7 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from ..audio.resample import Resampler, spare
+from ..audio.resample import Resampler, rounding_reserve
 from .channel import Channel, EngineChannel, ModelChannel
 from .engine import Engine
 from .split_channel import SplitChannel
@@ -32,7 +32,7 @@ class SignalPath:
         self._outward = Resampler(model.sample_rate, sample_rate, channels)
         self._channels = _open_channels(model, channels, pool, split)
         self._uncut = self._channels[0].latency  # samples still to be cut off
-        self._spare = spare(model.sample_rate, sample_rate)
+        self._reserve = rounding_reserve(model.sample_rate, sample_rate)
         self._length = 0  # sent at the model's rate, and not received yet
         self.sent = 0  # blocks that were not received yet
 
@@ -54,7 +54,7 @@ class SignalPath:
 
     def send_end(self) -> None:
         """Flush with zeros."""
-        silence = np.zeros((self._spare, len(self._channels)), np.float32)
+        silence = np.zeros((self._reserve, len(self._channels)), np.float32)
         self._send(np.concatenate([self._inward.finish(), silence]))
         for channel in self._distinct():
             channel.send_end()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 from ..data.source import Batch
-from ..losses.composite_loss import CompositeLoss
+from ..losses.weighted_sum import WeightedSum
 from ..networks import Network
 from .discriminator_training import DiscriminatorTraining
 from .highest_range import train_highest_range_only_
@@ -16,7 +16,7 @@ from .trainer import Trainer
 
 def trainer_of(
     network: Network,
-    objective: CompositeLoss,
+    objective: WeightedSum,
     plan: TrainConfig,
     batches: Callable[[int, int], Batch],
     device: torch.device,

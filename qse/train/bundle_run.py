@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from ..audio.atomic_write import remove
-from ..data import part_schedule, sources
+from ..data import open_sources, part_schedule
 from ..data.bundle_source import BundleSource, Say, take_in
 from ..data.decoded_parts import DecodedParts
 from ..data.part_intake import Watcher, first_parts
@@ -47,7 +47,7 @@ def source(config: RunConfig, job: Job, device: torch.device, rank: int, say: Sa
     return BundleSource(
         _store(config, job),
         _schedule(job),
-        sources.mixing(config.mix, plan.seed, device, plan.wide_band_share),
+        open_sources.mixing(config.mix, plan.seed, device, plan.wide_band_share),
         device,
         say,
         arrivals=list if rank == 0 else None,
@@ -71,7 +71,7 @@ def arrivals(source: BatchSource, job: Job, rank: int) -> Iterator[None]:
 
 def _store(config: RunConfig, job: Job) -> DecodedParts:
     folder = job.cache or job.out
-    return sources.decoded_parts(folder, config.mix, config.train.wide_band_share)
+    return open_sources.decoded_parts(folder, config.mix, config.train.wide_band_share)
 
 
 def _schedule(job: Job) -> PartSchedule:

@@ -4,9 +4,9 @@ names."""
 from dataclasses import dataclass
 
 from ..data.source import BatchSource
-from ..losses.composite_loss import CompositeLoss
 from ..losses.loss_config import LossConfig
 from ..losses.terms import LossTerm
+from ..losses.weighted_sum import WeightedSum
 from ..networks import Network
 
 
@@ -15,7 +15,7 @@ class Own:
     """Network, loss and source of batches of a run; None: that of the configuration."""
 
     network: Network | None = None
-    loss: LossConfig | CompositeLoss | LossTerm | None = None
+    loss: LossConfig | WeightedSum | LossTerm | None = None
     source: BatchSource | None = None
 
 

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import torch
 
-from ..data import sources
+from ..data import open_sources
 from ..data.datasets import SAMPLE_RATE
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch
 from ..errors import QseError, UsageError
 from ..extras import need
-from ..losses.composite_loss import CompositeLoss, as_loss
+from ..losses.weighted_sum import WeightedSum, as_loss
 from ..networks import Network, build_network, weights
 from ..nn.contract import verify_briefly
 from ..torch_device import torch_device
@@ -101,10 +101,10 @@ def _check_sources(config: RunConfig, job: Job) -> None:
     if job.parts and not job.parts.is_dir():
         raise QseError(f"{job.parts}: no such folder; name the one with the parts of a bundle")
     if job.data and not config.dataset:
-        known = " or ".join(sources.CORPORA)
+        known = " or ".join(open_sources.CORPORA)
         raise UsageError(f"data=DIR needs a recipe with a dataset ({known}), this one has none")
     if job.data:
-        sources.find_corpus(config.dataset)
+        open_sources.find_corpus(config.dataset)
 
 
 def _check_device(job: Job) -> None:
@@ -148,7 +148,7 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
 
 def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
     """Raise QseError where corpus, model, mixing, and losses have different sample rates."""
-    if job.data and config.dataset in sources.CORPORA and rate != SAMPLE_RATE:
+    if job.data and config.dataset in open_sources.CORPORA and rate != SAMPLE_RATE:
         raise QseError(
             f"{job.data}: its copies are at {SAMPLE_RATE} Hz, model.sample_rate is {rate}: "
             "make them equal"
@@ -166,7 +166,7 @@ def _check_rates(config: RunConfig, job: Job, rate: int) -> None:
         )
 
 
-def _check_losses(config: RunConfig, network: Network, loss: CompositeLoss) -> None:
+def _check_losses(config: RunConfig, network: Network, loss: WeightedSum) -> None:
     """Raise QseError where the network does not fit the losses, or segments are too short for whole
     frames of them."""
     if loss.needs_specs and not network.has_spec:
@@ -194,12 +194,12 @@ def _at(network: Network, rate: int, cure: str) -> Network:
         raise QseError(f"{error}; {cure}") from error
 
 
-def _least_seconds(network: Network, loss: CompositeLoss, plan: TrainConfig, rate: int) -> float:
+def _least_seconds(network: Network, loss: WeightedSum, plan: TrainConfig, rate: int) -> float:
     """Return how long a segment must be for the losses, in seconds."""
     return least_segment(network, loss.least_samples(rate), plan.carry_state_probability) / rate
 
 
-def check_batch(batch: Batch, network: Network, loss: CompositeLoss, plan: TrainConfig) -> None:
+def check_batch(batch: Batch, network: Network, loss: WeightedSum, plan: TrainConfig) -> None:
     """Raise QseError for a batch of one's own source that network or loss cannot work with."""
     if not isinstance(batch, Batch):
         raise QseError(
@@ -232,7 +232,7 @@ def _check_packages(config: RunConfig) -> None:
 
 
 def _check_validation(config: RunConfig, job: Job, network: Network) -> None:
-    validates = job.valid or (job.data and config.dataset in sources.CORPORA)
+    validates = job.valid or (job.data and config.dataset in open_sources.CORPORA)
     if job.unknown and not validates:
         raise UsageError("unknown=DIR needs valid=DIR, pairs of known sources to compare with")
     if validates:

@@ -16,15 +16,15 @@ from pathlib import Path
 import torch
 
 from ..audio.claim import held
-from ..data import sources
+from ..data import open_sources
 from ..data.bundle_source import Say
 from ..data.datasets import Stages
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch, BatchSource
 from ..errors import QseError, UsageError
-from ..losses.composite_loss import CompositeLoss, as_loss
 from ..losses.loss_config import LossConfig
 from ..losses.terms import LossTerm
+from ..losses.weighted_sum import WeightedSum, as_loss
 from ..model_folder import weights_of
 from ..networks import Network, weights
 from . import bundle_run, checkpoint
@@ -52,7 +52,7 @@ def train(
     progress: Stages | None = None,
     *,
     network: Network | None = None,
-    loss: LossConfig | CompositeLoss | LossTerm | None = None,
+    loss: LossConfig | WeightedSum | LossTerm | None = None,
     source: BatchSource | None = None,
     say: Say | None = None,
 ) -> Network:
@@ -63,7 +63,7 @@ def train(
     one, in eval mode. report: called by the first process with a row after every step. progress:
     called while copies of a corpus are made, with (what is copied, files done, all of them).
     network, loss, source: objects in the place of what `config` and `job` name. The network is
-    trained in place. A loss is a `LossConfig`, a `CompositeLoss`, or a function of clean= and
+    trained in place. A loss is a `LossConfig`, a `WeightedSum`, or a function of clean= and
     enhanced=, (B, N), that returns a scalar. say: told in a line, by the first process, which parts
     of a bundle were taken in or refused, and which weights may lack a declaration, by default by a
     warning. `logging` is told which optimiser trains how much. Raises QseError for what
@@ -112,13 +112,13 @@ def _claimed(run: Path) -> ExitStack:
 def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None, say: Say) -> None:
     """Make copies of recordings before several processes read them."""
     if job.data:
-        sources.prepare(config.dataset, job.data, config.mix, progress)
+        open_sources.prepare(config.dataset, job.data, config.mix, progress)
     if job.parts:
         bundle_run.prepare(config, job, say if is_first() else _silent)
     elif job.cache:
         assert job.speech and job.noise
         share = config.train.wide_band_share
-        sources.write_cache(job.speech, job.noise, config.mix, share, job.cache, progress)
+        open_sources.write_cache(job.speech, job.noise, config.mix, share, job.cache, progress)
 
 
 def _silent(line: str) -> None:
@@ -220,10 +220,10 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
     seed = config.train.seed
     if job.data:
         shares = job.processes * config.train.accumulate
-        return sources.find_corpus(config.dataset)(job.data, mix, seed, device, shares)
+        return open_sources.find_corpus(config.dataset)(job.data, mix, seed, device, shares)
     assert job.speech and job.noise
     share = config.train.wide_band_share
-    return sources.folders(
+    return open_sources.folders(
         job.speech, job.noise, mix, seed, device, wide_share=share, cache=job.cache
     )
 
@@ -231,7 +231,7 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
 def _pairs(config: RunConfig, job: Job, rate: int) -> list[Utterance]:
     """Read the pairs to validate with, if there are any."""
     if job.data and not job.valid:
-        return read_pairs(sources.validation(config.dataset, job.data, config.mix))
+        return read_pairs(open_sources.validation(config.dataset, job.data, config.mix))
     return _read_pairs(job.valid, rate)
 
 

@@ -12,9 +12,9 @@ from torch import Tensor
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch
 from ..errors import UsageError
-from ..losses.composite_loss import CompositeLoss, as_loss
 from ..losses.loss_config import LossConfig
 from ..losses.terms import LossTerm
+from ..losses.weighted_sum import WeightedSum, as_loss
 from ..networks import Network, TwoGrids
 from ..nn.state import flatten_state, unflatten_state
 from ..torch_device import uploaded
@@ -53,7 +53,7 @@ class TrainingLoss:
 
     def __init__(
         self,
-        config: LossConfig | CompositeLoss | LossTerm,
+        config: LossConfig | WeightedSum | LossTerm,
         carry_state_probability: float = 0.0,
         look_ahead: Sequence[int] = (),
         discriminator: LossTerm | None = None,

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ..networks.dense_block import DenseBlock
 from ..nn.declared import declared_weights, layer_name
-from ..nn.research.hypercomplex import HypercomplexWeight
+from ..nn.hypercomplex import HypercomplexWeight
 
 
 def widen(network: nn.Module, narrow: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -9,9 +9,9 @@ pytest.importorskip("torch")
 import graphs
 import onnx
 from onnx import TensorProto, helper
+from qse_papers.bench.precision import CONVERSIONS
 
 from qse import bench
-from qse.bench.precision import CONVERSIONS
 
 
 def test_bench_stream_measures_installed_models(models, command, tmp_path):

@@ -7,9 +7,8 @@ import pytest
 
 pytest.importorskip("torch")
 
+from qse_papers.networks.paper_models import PAPER_MODELS
 from small_networks import PARAMS
-
-from qse.networks.paper_models import PAPER_MODELS
 
 
 def test_info_models_lists_every_model_within_five_percent(command):

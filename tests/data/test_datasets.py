@@ -7,7 +7,7 @@ from evaluation_files import write
 from qse.data import copies, datasets
 from qse.data.recordings import read_mono
 from qse.errors import QseError
-from qse.evaluate.systems import FolderSystem
+from qse.evaluate.computing_systems import FolderSystem
 
 
 def test_pair_folders_matches_names_and_marks(tmp_path):

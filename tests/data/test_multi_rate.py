@@ -10,11 +10,11 @@ torch = pytest.importorskip("torch")
 import soundfile
 import soxr
 
-from qse.data import sources
+from qse.data import open_sources
 from qse.data.mix_config import MixConfig
 from qse.data.multi_rate import MultiRateSource, wide_band
+from qse.data.open_sources import folders
 from qse.data.source import Batch
-from qse.data.sources import folders
 from qse.errors import QseError
 
 MIX = MixConfig(sample_rate=48000, segment=0.1, rooms=1, low_pass=(3400.0, 20000.0))
@@ -112,8 +112,8 @@ def test_write_cache_makes_the_copies_alone(audio, tmp_path, monkeypatch):
     again."""
     cache = tmp_path / "cache"
     with monkeypatch.context() as patch:
-        patch.setattr(sources, "NoiseMixer", None)
-        sources.write_cache(audio / "speech", audio / "noise", MIX, 0.5, cache)
+        patch.setattr(open_sources, "NoiseMixer", None)
+        open_sources.write_cache(audio / "speech", audio / "noise", MIX, 0.5, cache)
     written = {path.name: path.stat().st_mtime_ns for path in cache.iterdir()}
     folders(audio / "speech", audio / "noise", MIX, 0, CPU, wide_share=0.5, cache=cache)
     assert len(written) == 8 and written == {

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from made_bundles import SMALL, bundle, cut, folders, send
 
-from qse.data import sources
+from qse.data import open_sources
 from qse.data.bundle_part import BundlePart
 from qse.data.bundle_source import BundleSource, take_in
 from qse.data.decoded_parts import DecodedParts
@@ -176,7 +176,7 @@ def test_first_part_is_waited_for(parts, folder, store, monkeypatch):
 
 
 def opened(store, schedule, told, **named):
-    make = sources.mixing(MIX, 0, CPU, 0.0)
+    make = open_sources.mixing(MIX, 0, CPU, 0.0)
     return BundleSource(store, schedule, make, CPU, told.append, **named)
 
 
@@ -239,7 +239,7 @@ def test_bundle_mixes_what_its_folders_hold(parts, store, tmp_path):
 
     def make(corpora):
         made.update(corpora)
-        return sources.mixing(MIX, 0, CPU, 0.0)(corpora)
+        return open_sources.mixing(MIX, 0, CPU, 0.0)(corpora)
 
     BundleSource(store, schedule, make, CPU, print)
     speech = made["speech", 16000]

@@ -11,9 +11,9 @@ from qse.data.recordings import read_mono
 from qse.errors import QseError
 from qse.evaluate.alignment import align, delay_of
 from qse.evaluate.clocks import timing_of
+from qse.evaluate.computing_systems import find_system
 from qse.evaluate.evaluation import evaluate
 from qse.evaluate.system import matched
-from qse.evaluate.systems import find_system
 
 
 def pairs_of(corpus):

@@ -14,10 +14,10 @@ from qse.data import datasets
 from qse.data.recordings import read_mono
 from qse.errors import QseError
 from qse.evaluate import runner, scoring
+from qse.evaluate.computing_systems import find_system
 from qse.evaluate.evaluation import evaluate
 from qse.evaluate.metrics import METRICS, Metric, add_metric
 from qse.evaluate.store import read_rows
-from qse.evaluate.systems import find_system
 
 
 def pairs_in(corpus):

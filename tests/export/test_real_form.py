@@ -2,25 +2,27 @@
 from them."""
 
 import copy
+from functools import partial
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from qse_papers.nn.conv_attention import ConvolutionAttention
+from qse_papers.nn.hamilton import HamiltonAttention
+from qse_papers.nn.ssm import ShortConv
 from tensors import as_trained
 from torch import Tensor, nn
 
 from qse.export import adapt, register
 from qse.export.real_form import FORMS, real_form, reals
 from qse.networks.dense_block import CausalUnit, ConvUnit, DenseBlock
-from qse.networks.time_mixers import TIME_MIXERS
+from qse.networks.time_mixers import TIME_MIXERS, find_time_mixer
 from qse.nn import (
     BandMerge,
     BandSplit,
     CausalConv2d,
-    ConvolutionAttention,
     FrequencyUpsample,
-    HamiltonAttention,
     LookAhead,
     QuaternionBatchNorm2d,
     QuaternionConv2d,
@@ -31,7 +33,6 @@ from qse.nn import (
     SharedScoreAttention,
     Stateful,
 )
-from qse.nn.research.ssm import ShortConv
 
 RANGES = ((8, 2), (8, 4))
 FEATURES = {
@@ -58,8 +59,9 @@ TOKENS = {
     "look-ahead": (lambda: LookAhead(4, 3), (2, 7, 5, 4, 4)),
 }
 SIZES = {"bands": 3, "channels": 4, "heads": 2, "window": 5}
-for mixer, kind in TIME_MIXERS.items():
-    TOKENS[f"time mixer {mixer}"] = (lambda kind=kind: kind.of_sizes(**SIZES), (6, 7, 4, 4))
+for mixer in TIME_MIXERS:
+    build = partial(find_time_mixer(mixer).of_sizes, **SIZES)
+    TOKENS[f"time mixer {mixer}"] = (build, (6, 7, 4, 4))
 
 
 def output(layer: nn.Module, x: Tensor) -> Tensor:

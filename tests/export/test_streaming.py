@@ -202,9 +202,7 @@ def test_export_stream_leaves_nothing_when_torch_fails(network, tmp_path, monkey
 
 
 def test_export_stream_refuses_networks_that_cannot_stream(tmp_path):
-    with pytest.raises(
-        QseError, match="QuaternionOffline needs whole recordings and cannot stream"
-    ):
+    with pytest.raises(QseError, match="needs whole recordings and cannot stream"):
         export.export_stream(offline("qtn"), tmp_path / "model.onnx", **ABOUT)
 
 

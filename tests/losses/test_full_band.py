@@ -7,10 +7,10 @@ torch = pytest.importorskip("torch")
 
 import scipy.signal
 
-from qse.losses.composite_loss import CompositeLoss
 from qse.losses.full_band import HIGH_FLOOR, high_band_snr, to_wide_band
 from qse.losses.loss_config import LossConfig
 from qse.losses.waveform import SNR_LIMIT
+from qse.losses.weighted_sum import WeightedSum
 
 NONE = dict.fromkeys(("mrstft", "si_sdr", "rms", "complex_l1", "pesq"), 0.0)
 RNG = np.random.default_rng(0)
@@ -56,7 +56,7 @@ def test_high_band_snr_of_band_limited_speech_asks_for_silence():
     assert -SNR_LIMIT <= high_band_snr(clean=clean, enhanced=clean, sample_rate=48000) <= 0
 
 
-def test_composite_at_48_khz_measures_speech_as_at_16_khz():
+def test_weighted_sum_at_48_khz_measures_speech_as_at_16_khz():
     low = torch.from_numpy(RNG.standard_normal((2, 2 * 16000)) * 0.1).float()
     wide = {"clean": low, "enhanced": 0.7 * low + 0.02 * torch.randn_like(low)}
     full = {
@@ -66,8 +66,8 @@ def test_composite_at_48_khz_measures_speech_as_at_16_khz():
     config = LossConfig(
         **{**NONE, "pesq": 1, "stoi": 1, "snr": 1, "compressed": 1, "over_attenuation": 1}
     )
-    _, expected = CompositeLoss(config)(**wide)
-    _, found = CompositeLoss(config)(**full, sample_rate=48000)
+    _, expected = WeightedSum(config)(**wide)
+    _, found = WeightedSum(config)(**full, sample_rate=48000)
     for name in ("pesq", "stoi", "snr"):
         assert found[name] == pytest.approx(expected[name].item(), rel=1e-3)
     # a mean over bins, or with them, of which there are others
@@ -79,7 +79,7 @@ def test_composite_at_48_khz_measures_speech_as_at_16_khz():
 
 
 @pytest.mark.parametrize("sample_rate", [8000, 24000, 48000])
-def test_composite_measures_spectra_over_the_same_time_at_every_rate(sample_rate):
+def test_weighted_sum_measures_spectra_over_the_same_time_at_every_rate(sample_rate):
     """Sounds below 4 kHz have the same bins at every rate, so that the sums over bins are equal."""
     config = LossConfig(**{**NONE, "complex_l1": 1})
     low = {name: RNG.standard_normal((1, 8000)) for name in ("clean", "enhanced")}
@@ -91,13 +91,13 @@ def test_composite_measures_spectra_over_the_same_time_at_every_rate(sample_rate
             name: torch.from_numpy(scipy.signal.resample(x, rate, axis=1))
             for name, x in low.items()
         }
-        found = CompositeLoss(config)(**audio, sample_rate=rate)[1]
+        found = WeightedSum(config)(**audio, sample_rate=rate)[1]
         sums.append(found["complex_l1"].item() * (rate / 16000 * 512 // 2 + 1))
     assert sums[1] == pytest.approx(sums[0], rel=0.01)
 
 
-def test_composite_leaves_the_high_band_out_at_16_khz():
+def test_weighted_sum_leaves_the_high_band_out_at_16_khz():
     config = LossConfig(**{**NONE, "snr": 1, "high_band": 1})
     audio = {"clean": torch.randn(1, 4800), "enhanced": torch.randn(1, 4800)}
-    assert "high_band" not in CompositeLoss(config)(**audio)[1]
-    assert "high_band" in CompositeLoss(config)(**audio, sample_rate=48000)[1]
+    assert "high_band" not in WeightedSum(config)(**audio)[1]
+    assert "high_band" in WeightedSum(config)(**audio, sample_rate=48000)[1]

@@ -7,9 +7,9 @@ torch = pytest.importorskip("torch")
 
 from loss_signals import speech_like
 
-from qse.losses.composite_loss import CompositeLoss
 from qse.losses.loss_config import LossConfig
 from qse.losses.suppression import FRAME_LENGTH, noise_floor, over_attenuation
+from qse.losses.weighted_sum import WeightedSum
 
 
 @pytest.fixture
@@ -147,15 +147,15 @@ def test_over_attenuation_gradient_raises_attenuated_speech(signals, gain, atten
     assert ((enhanced.grad * clean).sum() < 0).item() == enhanced.grad.any().item() == attenuated
 
 
-def test_composite_includes_suppression_terms(signals):
+def test_weighted_sum_includes_suppression_terms(signals):
     clean, noisy, enhanced = signals
     config = LossConfig(
         mrstft=0, si_sdr=0, rms=0, complex_l1=0, pesq=0, noise_floor=2.0, over_attenuation=3.0
     )
-    total, terms = CompositeLoss(config)(clean=clean, enhanced=enhanced, noisy=noisy)
+    total, terms = WeightedSum(config)(clean=clean, enhanced=enhanced, noisy=noisy)
     floor = noise_floor(clean=clean, enhanced=enhanced, noisy=noisy) / 10
     lost = over_attenuation(clean=clean, enhanced=enhanced)
     torch.testing.assert_close(terms, {"noise_floor": floor, "over_attenuation": lost})
     torch.testing.assert_close(total, 2 * floor + 3 * lost)
     with pytest.raises(ValueError, match="noise_floor needs the noisy signal"):
-        CompositeLoss(config)(clean=clean, enhanced=enhanced)
+        WeightedSum(config)(clean=clean, enhanced=enhanced)

@@ -5,13 +5,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 
+from qse_papers.nn.cells import QuaternionLSTM
+
 from qse.networks import build_network
 from qse.networks.algebra import convert_
 from qse.nn.conv import QuaternionConv2d
 from qse.nn.linear import QuaternionLinear
 from qse.nn.quaternion import hamilton_matrix
 from qse.nn.recurrent import QuaternionGRU, gate_matrix
-from qse.nn.research.cells import QuaternionLSTM
 
 
 @pytest.mark.parametrize("layer, shape, names", [

@@ -4,10 +4,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from small_networks import STREAMING, offline
+from small_networks import PARAMS, STREAMING, offline
 
 from qse.errors import QseError
-from qse.networks import build_network
+from qse.networks import build_network, network_name
 from qse.networks.streaming import StreamingConfig, StreamingEnhancer
 
 
@@ -74,11 +74,11 @@ def test_build_network_refuses(model, sentence):
 @pytest.mark.parametrize(
     "changes, answer",
     [
-        ({"time_mixer": ["tcn"]}, "gru, rnn, lstm, attention"),
+        ({"time_mixer": ["tcn"]}, "gru, attention, rnn, lstm, hamilton, ssm, lru, token"),
         ({"algebra": "octonion"}, "quaternion, real, phm"),
         ({"time_mixer": ["gru", "token", "lru"], "blocks": 2}, "one per block"),
         ({"time_mixer": ["gru", "tcn"], "blocks": 2}, "unknown time_mixer .tcn.; there are gru"),
-        ({"attention": "tay"}, "shared, hamilton, none"),
+        ({"attention": "tay"}, "shared, none, hamilton"),
         ({"algebra": "phm", "phm_n": 3}, "n = 3 does not divide"),
         ({"time_mixer": ["token"], "window": 0}, "window"),
     ],
@@ -94,6 +94,12 @@ def test_build_network_names_the_known_options(changes, answer):
 def test_build_network_refuses_offline_configs(wrong):
     with pytest.raises(QseError):
         build_network({"network": "qconformer", **wrong})
+
+
+@pytest.mark.parametrize("name", PARAMS)
+def test_networks_of_the_laboratory_have_their_short_names(name):
+    """Under which runs of before find them."""
+    assert network_name(offline(name)) == name
 
 
 def test_network_at_refuses_other_rates():

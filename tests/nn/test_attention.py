@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import attention_equations as eq
+from qse_papers.nn.hamilton_stream import CausalHamiltonAttention
 from tensors import as_trained, close, draw, sixteen_products
 from torch.nn import functional as F
 
@@ -13,7 +14,6 @@ from qse.nn import attention, contract
 from qse.nn.attention import CausalSharedScoreAttention, SharedScoreAttention
 from qse.nn.norm import QuaternionRMSNorm
 from qse.nn.quaternion import conjugate, hamilton_product, modulus
-from qse.nn.research.hamilton_stream import CausalHamiltonAttention
 
 
 def queries_keys_values(layer, x, heads: int) -> list:

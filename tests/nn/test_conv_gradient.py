@@ -4,9 +4,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from qse_papers.networks.dilated_densenet import DilatedDense
 from torch.nn import functional as F
 
-from qse.networks.dilated_densenet import DilatedDense
 from qse.nn import conv_gradient
 from qse.nn.layout import to_features
 

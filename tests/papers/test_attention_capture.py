@@ -12,11 +12,11 @@ from qse_papers.attention_capture import (
     text_signals,
 )
 from qse_papers.networks.text import TextClassifier, TextConfig
+from qse_papers.nn.hamilton import HamiltonAttention
 from small_networks import offline, unsettle
 
 from qse.errors import UsageError
 from qse.nn.attention import SharedScoreAttention, merge_heads
-from qse.nn.hamilton import HamiltonAttention
 
 
 @pytest.mark.parametrize("arm, formula", [("full", "hamilton"), ("shared", "shared")])
@@ -53,7 +53,7 @@ def test_speech_signals_give_the_layers_outputs(name, formula, monkeypatch):
         4,
         9,
     )
-    monkeypatch.setattr("qse.networks.axial_attention.TILE", 30)
+    monkeypatch.setattr("qse_papers.networks.axial_attention.TILE", 30)
     for tiled, whole in zip(speech_signals(network, audio).values(), layers.values(), strict=True):
         torch.testing.assert_close(tiled.v, whole.v)
 

@@ -10,7 +10,7 @@ import own_parts
 from small_training import CONFIG, LOSS, PLAN, job
 
 from qse.errors import QseError
-from qse.losses import CompositeLoss, LossConfig
+from qse.losses import LossConfig, WeightedSum
 from qse.networks.weights import load_tensors
 from qse.train.job import Job
 from qse.train.preflight import prepare
@@ -40,12 +40,12 @@ def test_a_recipe_and_the_command_line_name_loss_terms(tmp_path):
 
 def test_a_named_term_is_the_same_as_the_function():
     clean, enhanced = torch.randn(2, 3, 4000).unbind()
-    named = CompositeLoss(replace(LOSS, own={"own_parts:distance": 3.0}))
-    given = CompositeLoss(LOSS, {"distance": (3.0, own_parts.distance)})
+    named = WeightedSum(replace(LOSS, own={"own_parts:distance": 3.0}))
+    given = WeightedSum(LOSS, {"distance": (3.0, own_parts.distance)})
     total, terms = named(clean=clean, enhanced=enhanced)
     expected, _ = given(clean=clean, enhanced=enhanced)
     assert total == expected and terms["distance"] == (clean - enhanced).abs().mean()
-    alone = CompositeLoss(own={"distance": (1.0, "own_parts:distance")})
+    alone = WeightedSum(own={"distance": (1.0, "own_parts:distance")})
     assert alone(clean=clean, enhanced=enhanced)[0] == terms["distance"]
 
 

@@ -15,9 +15,9 @@ from qse.data.multi_rate import wide_band
 from qse.data.noise_mixing import NoiseMixer
 from qse.data.sampling import BatchRng
 from qse.data.source import Batch
-from qse.losses.composite_loss import CompositeLoss
 from qse.losses.loss_config import LossConfig
 from qse.losses.terms import TERMS
+from qse.losses.weighted_sum import WeightedSum
 from qse.networks import NETWORKS, build_network
 from qse.nn import recurrent
 from qse.train.recipe import find_recipe, read_config
@@ -86,7 +86,7 @@ def test_mixing_does_not_wait_for_the_gpu(rate, monkeypatch):
 
 @pytest.mark.parametrize("name", [name for name in TERMS if name != "discriminator"])
 def test_loss_term_does_not_wait_for_the_gpu(name):
-    loss = CompositeLoss(LossConfig(**{**dict.fromkeys(TERMS, 0.0), name: 1.0}))
+    loss = WeightedSum(LossConfig(**{**dict.fromkeys(TERMS, 0.0), name: 1.0}))
     for rate in (16000, 48000):
         enhanced = torch.empty(2, rate, device=META, requires_grad=True)
         clean = torch.empty(2, rate, device=META)

@@ -12,7 +12,7 @@ from small_training import CONFIG, PLAN, TINY, job
 
 from qse.data import Batch
 from qse.errors import QseError
-from qse.losses import CompositeLoss, LossConfig
+from qse.losses import LossConfig, WeightedSum
 from qse.networks import build_network
 from qse.networks.weights import load_network, load_tensors
 from qse.train import Job, RunConfig, train
@@ -47,7 +47,7 @@ def test_train_own_network_loss_and_source(tmp_path):
     plan = replace(
         PLAN, steps=40, learning_rate=1e-2, optimizer="muon", carry_state_probability=0.5
     )
-    loss = CompositeLoss(SNR, {"l1": (1.0, l1)})
+    loss = WeightedSum(SNR, {"l1": (1.0, l1)})
     trained = train(
         RunConfig(train=plan), Job(out=tmp_path / "run"), network=network, loss=loss, source=Noise()
     )

@@ -99,7 +99,7 @@ def test_train_in_several_processes_writes_the_cache_before_they_start(
 ):
     monkeypatch.setattr("qse.train.run.launch", lambda *_: None)
     # mixers are for the processes to build
-    monkeypatch.setattr("qse.data.sources.NoiseMixer", None)
+    monkeypatch.setattr("qse.data.open_sources.NoiseMixer", None)
     train(
         CONFIG,
         job(training_audio, tmp_path / "run", valid=None, processes=2, cache=tmp_path / "cache"),

@@ -14,7 +14,7 @@ from recorded import RecordedGraphs
 from small_training import CPU, LOSS, PLAN, TINY, copies
 
 from qse.data.source import Batch
-from qse.losses.composite_loss import CompositeLoss
+from qse.losses.weighted_sum import WeightedSum
 from qse.networks import build_network
 from qse.train.stateful_training import TrainingLoss
 from qse.train.step_graphs import GraphedGradient, gradient_of
@@ -83,7 +83,7 @@ def test_a_loss_that_reads_numbers_goes_on_without_records():
         distance = (clean - enhanced).square().mean()
         return distance * (2.0 if distance.item() > 0 else 1.0)
 
-    loss = CompositeLoss(own={"reads": (1.0, reads)})
+    loss = WeightedSum(own={"reads": (1.0, reads)})
     plain = trainer(loss)
     recorded = trainer(loss, RecordedGraphs())
     with pytest.warns(UserWarning, match="goes on without CUDA graphs: _local_scalar_dense"):

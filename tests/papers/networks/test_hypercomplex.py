@@ -10,13 +10,13 @@ from qse_papers.networks.hypercomplex import (
     HypercomplexLSTM,
     hamilton_rule,
 )
+from qse_papers.nn.cells import QuaternionLSTM
 from tensors import close, count, draw
 
 from qse.nn import contract
 from qse.nn.conv import QuaternionConv2d
+from qse.nn.hypercomplex import hypercomplex_matrix
 from qse.nn.linear import QuaternionLinear
-from qse.nn.research.cells import QuaternionLSTM
-from qse.nn.research.hypercomplex import hypercomplex_matrix
 
 
 def test_hypercomplex_linear_n_1_is_the_real_layer():

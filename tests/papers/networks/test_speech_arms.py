@@ -10,11 +10,11 @@ from qse_papers.networks.speech_arms import (
     RealSharedScoreAttention,
     UniformAttention,
 )
+from qse_papers.nn.hamilton import HamiltonAttention
 from tensors import close, count, draw
 
 from qse.networks import build_network
 from qse.nn.attention import SharedScoreAttention
-from qse.nn.hamilton import HamiltonAttention
 
 
 def test_uniform_attention_is_attention_with_equal_scores():

@@ -6,10 +6,10 @@ torch = pytest.importorskip("torch")
 
 from qse_papers.networks.hypercomplex import HypercomplexLinear
 from qse_papers.networks.text import TextAttention, TextClassifier, TextConfig
+from qse_papers.nn.hamilton import HamiltonAttention, written_out_
 from tensors import count
 
 from qse.nn.attention import SharedScoreAttention
-from qse.nn.hamilton import HamiltonAttention, written_out_
 
 
 def layers_of(arm: str, **changes) -> torch.nn.Module:
