@@ -32,7 +32,7 @@ def second_is_output(inputs: Sequence[str], output: str | None) -> str | None:
     if output is not None or len(inputs) != 2 or not os.path.exists(inputs[0]):
         return None
     source, target = inputs
-    has_folder = os.path.isdir(os.path.dirname(target) or os.curdir)
+    has_folder = os.path.isdir(os.path.dirname(target.rstrip("/")) or os.curdir)
     if target == "-" or os.path.lexists(target) or not has_folder or _is_pattern(target):
         return None
     line = f"qse denoise {shlex.quote(source)} -o {shlex.quote(target)}"
