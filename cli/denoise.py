@@ -13,6 +13,7 @@ import typer
 from qse.errors import UsageError
 
 from .denoise_report import DenoiseReport
+from .hints import second_is_output
 from .options import FileProcessing, Overwrite, grouped, moment, number
 from .pipe import deliver, is_pipe, pipe_job, scratch_folder
 from .streams import libraries_silenced
@@ -155,10 +156,7 @@ def denoise(
     if overwrite and skip_existing:
         raise UsageError("--overwrite and --skip-existing exclude each other: name one of them")
     piped = is_pipe(inputs, output)
-    if json and piped and output not in (None, os.devnull):
-        raise UsageError("--json writes to standard output: name an output file with -o")
-    if handling.dry_run and piped:
-        raise UsageError("--dry-run needs files: name them in place of -")
+    _check(inputs, output, piped, json, handling.dry_run)
     models = processing.models()
     at_once = processing.at_once(models)
     with scratch_folder(wanted=piped) as scratch:
@@ -181,6 +179,16 @@ def denoise(
         _run(jobs, models, options, at_once, report)
     if report.failed:
         raise typer.Exit(1)
+
+
+def _check(inputs: list[str], output: str | None, piped: bool, json: bool, dry_run: bool) -> None:
+    """Raise UsageError for inputs, output and options that do not go together."""
+    if hint := second_is_output(inputs, output):
+        raise UsageError(hint)
+    if json and piped and output not in (None, os.devnull):
+        raise UsageError("--json writes to standard output: name an output file with -o")
+    if dry_run and piped:
+        raise UsageError("--dry-run needs files: name them in place of -")
 
 
 def _run(

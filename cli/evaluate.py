@@ -12,12 +12,13 @@ from qse.errors import QseError, UsageError
 
 from . import bars
 from .evaluate_options import Computing, Presentation, Scoring, TestData
-from .options import as_options, grouped
+from .options import as_options, grouped, models_that_begin
 from .streams import say, tell
 
 if TYPE_CHECKING:
     from qse.data.datasets import Pair
     from qse.evaluate.evaluation import Evaluation, Groups
+    from qse.evaluate.published import PublishedTable
     from qse.evaluate.system import System
 
 RESULTS = Path("runs", "evaluate")  # folder of all results without --out
@@ -31,6 +32,7 @@ def evaluate(
         typer.Argument(
             metavar="MODEL",
             help="Name of a model, .onnx file, folder of a model or run; noisy; folder of files.",
+            autocompletion=models_that_begin,
         ),
     ],
     test_data: TestData,
@@ -45,6 +47,7 @@ def evaluate(
     that is complete is only shown. The exit status is 1 if an utterance failed. Where MODEL and
     --against both name folders of results, these are compared, and nothing is scored.
     """
+    from qse.evaluate.corpora import TEST_SET_SIZES
     from qse.evaluate.differences import compared
     from qse.evaluate.store import has_results
 
@@ -62,25 +65,35 @@ def evaluate(
         place = (scoring.out or RESULTS) / other.name
         against = str(out / other.name if place == out else place)
     pairs = _pairs(test_data, computing.lead_in)
-    if presentation.plot:
-        from qse.extras import need
-
-        need("matplotlib")
+    dataset = test_data.dataset
+    published = _prepared(presentation, dataset)
     options: dict[str, Any] = {
         "metrics": scoring.metrics,
-        "sample_rate": scoring.sample_rate or _rate_of(test_data.dataset),
+        "sample_rate": scoring.sample_rate or _rate_of(dataset),
         "timing": scoring.timing,
         "jobs": computing.jobs,
     }
     try:
         of_columns = _groups(presentation.groups, presentation.by or [], pairs)
         result = _evaluated(system, pairs, out, options)
+        result = result.within(TEST_SET_SIZES.get(dataset or "", 0))
         if against and other:
             options["sample_rate"] = result.sample_rate
             _evaluated(other, pairs, Path(against), options).write(of_columns)
     except QseError as error:
         raise type(error)(as_options(str(error))) from error
-    _show(result, of_columns, presentation.plot, against)
+    _show(result, of_columns, presentation.plot, against, published)
+
+
+def _prepared(presentation: Presentation, dataset: str | None) -> "PublishedTable | None":
+    """Check before anything is scored what the presentation needs; return the published results, if
+    they are wanted."""
+    from qse.evaluate.published import find_published
+    from qse.extras import need
+
+    if presentation.plot:
+        need("matplotlib")
+    return find_published(dataset) if presentation.published else None
 
 
 def _system(name: str, computing: Computing) -> "System":
@@ -136,14 +149,23 @@ def _evaluated(
         return evaluate(system, pairs, out, progress=advance, **options)
 
 
-def _show(result: "Evaluation", groups: "Groups", plot: bool, against: str | None) -> None:
+def _show(
+    result: "Evaluation",
+    groups: "Groups",
+    plot: bool,
+    against: str | None,
+    published: "PublishedTable | None",
+) -> None:
     """Write and print the tables and the failures, and end with the exit status."""
     from qse.evaluate.differences import compared
+    from qse.evaluate.published import beside_published
 
     text = result.write(groups)
     if plot:
         result.plot()
     tell(text)
+    if published:
+        tell(beside_published(result.findings, published))
     if against and result.folder:
         tell(compared(result.folder, against))
     if result.saved:

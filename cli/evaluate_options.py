@@ -8,7 +8,7 @@ import typer
 
 from qse.errors import UsageError
 
-from .options import Trust
+from .options import Trust, models_that_begin
 
 if TYPE_CHECKING:
     from qse.evaluate.evaluation import Timing
@@ -88,11 +88,18 @@ class Presentation:
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of that table; may be given several times."),
     ] = None
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published", help="Also print published results on the test set of --dataset."
+        ),
+    ] = False
     against: Annotated[
         str | None,
         typer.Option(
             metavar="MODEL",
             help="Also print paired differences from this system, or from the results in a folder.",
+            autocompletion=models_that_begin,
         ),
     ] = None
 

@@ -1,45 +1,53 @@
 """qse export: write a model folder, which runs without PyTorch, from a training run."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Overwrite, Trust, as_options
+from .options import Overwrite, Trust, as_options, grouped
 from .streams import say, tell
 
 if TYPE_CHECKING:
     from qse.export.cost import ModelCost
 
 
-def export(
-    run: Annotated[Path, typer.Argument(help="Folder of a training run.")],
-    folder: Annotated[Path, typer.Argument(help="Model folder to write, models/NAME.")],
+@dataclass(frozen=True)
+class Describing:
+    """What the card says, and how the model is scored."""
+
     data: Annotated[
         str,
         typer.Option(help="Training data: the end of the sentence `Trained on ...` of the card."),
-    ] = "",
-    faults: Annotated[str, typer.Option(help="Known faults: a sentence for the card.")] = "",
-    licence: Annotated[str, typer.Option(help="Licence of the weights.")] = "Apache-2.0",
+    ] = ""
+    faults: Annotated[str, typer.Option(help="Known faults: a sentence for the card.")] = ""
+    licence: Annotated[str, typer.Option(help="Licence of the weights.")] = "Apache-2.0"
+    valid: Annotated[
+        Path | None, typer.Option(help="Folder with clean/ and noisy/: scores for the card.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Graphs:
+    """The weights and the graphs that are made of them."""
+
     others: Annotated[
         list[Path] | None,
         typer.Option(
             "--mean-with",
             help="Another run from the same first weights: export the mean; may be repeated.",
         ),
-    ] = None,
-    valid: Annotated[
-        Path | None, typer.Option(help="Folder with clean/ and noisy/: scores for the card.")
-    ] = None,
+    ] = None
     look_ahead: Annotated[
         int | None,
         typer.Option(
             min=0, metavar="FRAMES", help="Look less far ahead than the run; 0: not at all."
         ),
-    ] = None,
+    ] = None
     hops: Annotated[
         int, typer.Option(min=1, metavar="N", help="Hops of the network per step of the graph.")
-    ] = 1,
+    ] = 1
     two_grids: Annotated[
         bool,
         typer.Option(
@@ -47,26 +55,47 @@ def export(
             help="Average the outputs on two grids of frames, half a hop apart: better, at the "
             "same latency and twice the cost.",
         ),
-    ] = False,
+    ] = False
+    many_streams: Annotated[
+        bool,
+        typer.Option(
+            "--many-streams", help="Also write a graph for many streams in one call, for servers."
+        ),
+    ] = False
+
+
+@grouped
+def export(
+    *,
+    run: Annotated[Path, typer.Argument(help="Folder of a training run.")],
+    folder: Annotated[Path, typer.Argument(help="Model folder to write, models/NAME.")],
+    describing: Describing,
+    graphs: Graphs,
     overwrite: Overwrite = False,
     trust: Trust = False,
 ) -> None:
     """Export a trained network to ONNX, with its weights, configuration and card."""
+    from qse.errors import UsageError
     from qse.export.card import CardOptions
+    from qse.export.many_streams import add_many_streams
     from qse.export.release import release
     from qse.references import trusting
 
+    if graphs.many_streams and graphs.two_grids:
+        raise UsageError("--many-streams and --two-grids exclude each other: leave one out")
     with trusting(trust):
         costs = release(
             run,
             folder,
-            CardOptions(data, faults, licence, valid),
-            others or (),
-            look_ahead,
-            hops,
-            two_grids,
+            CardOptions(**vars(describing)),
+            graphs.others or (),
+            graphs.look_ahead,
+            graphs.hops,
+            graphs.two_grids,
             overwrite,
         )
+        if graphs.many_streams:
+            add_many_streams(folder, describing.licence)
     _report(run, folder, costs)
 
 

@@ -103,7 +103,9 @@ def virtual_output(
         raise UsageError("--virtual needs the sound server: leave --portaudio out")
     if devices.output is not None:
         raise UsageError("--virtual takes the place of --output: name one of them")
-    return context.with_resource(virtual_microphone(devices.name))
+    microphone, system = context.with_resource(virtual_microphone(devices.name))
+    say(f"choose '{microphone.label}' as the microphone in your program")
+    return microphone, system
 
 
 def virtual_input(
@@ -121,7 +123,9 @@ def virtual_input(
         raise UsageError("--virtual and --virtual-speaker are two sessions: start qse live twice")
     if devices.input is not None or devices.channel:
         raise UsageError("--virtual-speaker takes the place of --input and --channel: name one")
-    return context.with_resource(virtual_speaker(devices.name))
+    speaker, system = context.with_resource(virtual_speaker(devices.name))
+    say(f"choose '{speaker.label}' as the output in your program")
+    return speaker, system
 
 
 def remove_virtual_devices(name: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Band, Overwrite, Strength
+from .options import Band, Overwrite, Strength, models_that_begin
 
 Input = Annotated[
     str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")
@@ -70,7 +70,9 @@ Record = Annotated[
 Model = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Model, by name (see qse info) or path. [default: live-base]"
+        metavar="NAME",
+        help="Model, by name (see qse info) or path. [default: live-base]",
+        autocompletion=models_that_begin,
     ),
 ]
 Latency = Annotated[

@@ -23,6 +23,7 @@ import qse
 from qse.errors import QseError, UsageError
 from qse.stop_signals import active_signals
 
+from .hints import unknown_option
 from .options import as_options
 from .streams import open_streams, say, tell
 
@@ -70,7 +71,7 @@ class _Commands(TyperGroup):
 
 
 class _Command(TyperCommand):
-    """Explain how a file is named that begins as an option does."""
+    """Explain how a file is named that begins as an option does, and options of other programs."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         given = list(args)
@@ -82,6 +83,10 @@ class _Command(TyperCommand):
                     path = shlex.quote(os.path.join(os.curdir, text))
                     fault = f"{text} begins as an option does"
                     raise UsageError(f"{fault}: to name the file, write {path}") from error
+            own = {name for parameter in self.params for name in parameter.opts}
+            hint = unknown_option(getattr(error, "option_name", ""), own)
+            if hint:
+                raise UsageError(hint) from error
             raise
 
 

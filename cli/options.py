@@ -117,7 +117,21 @@ def _option(name: str, default: Any, annotation: Any) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-Model = Annotated[str, typer.Option(metavar="NAME", help="Model, by name (see qse info) or path.")]
+def models_that_begin(incomplete: str) -> list[str]:
+    """Return the names of installed models that begin so, for the completion of a shell."""
+    from qse.runtime.zoo import available
+
+    return [name for name in available() if name.startswith(incomplete)]
+
+
+Model = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Model, by name (see qse info) or path.",
+        autocompletion=models_that_begin,
+    ),
+]
 Band = Annotated[
     Literal["wide", "full"] | None,
     typer.Option(help="Process up to 8 kHz (wide) or 24 kHz (full). [default: by the sample rate]"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import bars
-from .options import NOISE, RECIPE, SPEECH, Change, Trust, grouped, number
+from .options import NOISE, RECIPE, SPEECH, Change, Trust, grouped, models_that_begin, number
 from .streams import say
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class Computing:
             "--from",
             metavar="MODEL",
             help="Start from the weights of a model, or of the run in a folder.",
+            autocompletion=models_that_begin,
         ),
     ] = None
     resume: Annotated[
@@ -143,6 +144,8 @@ def train(
     header = weights.load_header(out / "checkpoint.safetensors")
     done = int(header["step"])
     steps = int(header.get("steps", 0))
+    if not done:
+        return say(f"{out}: stopped before the end of the first step; begin again with --resume")
     rest = f", or continue to step {steps} with --resume" if done < steps else ""
     if config.train.by_clock and float(header["passed"]) < 1:
         rest = ", or continue with --resume and the --hours that are left"

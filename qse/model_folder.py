@@ -8,6 +8,8 @@ CONFIG = "config.toml"
 CARD = "card.md"
 # the same weights and the bands above 8 kHz; not every model has one
 FULL_BAND_GRAPH = "model-48k.onnx"
+# the graph of GRAPH for any number of streams in one call; not every model has one
+STREAMS_GRAPH = "model-streams.onnx"
 CHECKPOINT = "checkpoint.safetensors"  # of the last step, optimisers included
 WEIGHTS = ("weights.safetensors", "best.safetensors", CHECKPOINT)  # in order of preference
 

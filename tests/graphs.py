@@ -12,13 +12,21 @@ LATENCY = 160
 SAMPLE_RATE = 16000
 
 
-def save(path: Path, nodes: list, constants: dict, state: dict[str, list[int]], **metadata) -> Path:
+def save(
+    path: Path,
+    nodes: list,
+    constants: dict,
+    state: dict[str, list[int]],
+    many: bool = False,
+    **metadata,
+) -> Path:
     """Write a graph whose nodes lead from `audio` and `state.<name>` to `enhanced` and
-    `next.<name>`."""
+    `next.<name>`; `many`: of many streams, whose number is free."""
     hop = int(metadata.get("hop_length", HOP))
 
     def value(name, shape):
-        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        free = ["streams", *shape[1:]] if many else shape
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, free)
 
     inputs = [
         value("audio", [1, hop]),

@@ -2,6 +2,7 @@
 several processes."""
 
 import json
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from qse.train.job import Job
 from qse.train.parallel import own_device
 from qse.train.recipe import RunConfig
 from qse.train.stateful_training import TrainingLoss
+from qse.train.stopping import StepAbandoned
 from qse.train.train_config import TrainConfig
 from qse.train.trainer import Trainer
 
@@ -164,6 +166,13 @@ def resume(rank: int, folder: Path) -> None:
         )
 
 
+@contextmanager
+def given_up():
+    """Abandon a step when its gradient is complete."""
+    yield
+    raise StepAbandoned
+
+
 def work(rank: int, processes: int, folder: Path) -> None:
     """Write the findings of each process to a file; in the end one of them fails."""
     resume(rank, folder)
@@ -173,6 +182,10 @@ def work(rank: int, processes: int, folder: Path) -> None:
     run = live(PLAN, rank)
     terms = [run.step()[0]["loss"] for _ in range(2)]
     stops = [run.step(stop=rank == 1)[1], run.step()[1]]
+    abandoned = []
+    for wanting in (0, 1, None):
+        way = given_up if rank == wanting else nullcontext
+        abandoned.append(run.step(abandonable=way).abandoned)
     kept = copies(run.tensors())
     source = run.batches
 
@@ -184,6 +197,7 @@ def work(rank: int, processes: int, folder: Path) -> None:
     run.step()
     same(kept, copies(run.tensors()))
     findings = {"terms": terms, "stops": stops, "skipped": run.skipped, "samples": half.heard}
+    findings["abandoned"] = abandoned
     findings |= {"gathered": gather([rank, 10 + rank])}
     findings |= {"devices": [str(own_device(name, rank)) for name in ("cpu", "cuda")]}
     found |= {f"live.{name}": tensor for name, tensor in kept.items()}

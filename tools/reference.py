@@ -18,6 +18,9 @@ PACKAGES = (
     "qse.train",
     "qse.export",
     "qse.evaluate",
+    "qse.integrations.g711",
+    "qse.integrations.pcm",
+    "qse.integrations.stream_group",
 )
 
 

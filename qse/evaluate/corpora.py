@@ -5,6 +5,9 @@ from pathlib import Path
 from ..data.datasets import TEST_SETS, Pair
 from ..errors import UsageError
 
+# utterances of the whole test sets (Yamauchi, Nitta and Tamori 2026, section 4.1)
+TEST_SET_SIZES = {"voicebank": 824}
+
 
 def test_pairs(dataset: str, folder: Path) -> list[Pair]:
     """Return the test utterances of a corpus in its folder: "voicebank" or "dns3".

@@ -51,6 +51,10 @@ class Evaluation:
         """Return {metric: mean over the utterances} of the enhanced signals."""
         return {name: found["mean"] for name, found in self.findings["enhanced"].items()}
 
+    def within(self, whole: int) -> "Evaluation":
+        """Return the same, of a test set of `whole` utterances, of which the tables tell."""
+        return replace(self, findings={**self.findings, "whole": max(whole, len(self.pairs))})
+
     def text(self, groups: Groups | None = None) -> str:
         """Return Markdown tables: noisy, enhanced and gain, and one per metric for each column."""
         text = tables.table(self.findings)
@@ -144,6 +148,7 @@ def evaluate(
         shown = {**described, **training}
         shown |= {"jobs": cores() if jobs is None else jobs, "machine": processor()}
         found = report.findings(system.name, rows, shown)
+    found = {**found, "whole": len(pairs)}
     place = Path(out) if out else None
     return Evaluation(system, pairs, names, rate, rows, found, place, store.findings is not None)
 

@@ -24,11 +24,11 @@ def table(result: dict[str, Any]) -> str:
             title += f", n={count}"
         lines.append([title, *_cells(name, result)])
 
-    system = _shortened(result["system"])
+    system = shortened(result["system"])
     head = ["noisy", system, "gain"] if result["noisy"] else [system]
-    laid_out = _laid_out(["metric", *head], lines) if lines else "no scores\n"
+    grid = laid_out(["metric", *head], lines) if lines else "no scores\n"
     footnote = textwrap.fill(_footnote(result), COLUMNS, break_on_hyphens=False)
-    return f"{laid_out}\n{footnote}\n"
+    return f"{grid}\n{footnote}\n"
 
 
 def group_tables(rows: list[Row], groups: dict[str, str], column: str) -> str:
@@ -44,10 +44,10 @@ def group_tables(rows: list[Row], groups: dict[str, str], column: str) -> str:
         for group, part in found.items():
             if name in part["enhanced"]:
                 count = str(part["enhanced"][name]["n"])
-                lines.append([_shortened(group), count, *_cells(name, part)])
+                lines.append([shortened(group), count, *_cells(name, part)])
         if lines:
-            laid_out = _laid_out([_shortened(column), "n", *head], lines)
-            tables.append(f"{METRICS[name].title} by {column}\n\n{laid_out}")
+            grid = laid_out([shortened(column), "n", *head], lines)
+            tables.append(f"{METRICS[name].title} by {column}\n\n{grid}")
     return "\n".join(tables)
 
 
@@ -57,7 +57,7 @@ def difference_table(differences: dict[str, Mean], heading: str) -> str:
     for name, change in differences.items():
         count = str(change["n"])
         lines.append([METRICS[name].title, count, cell(name, differences, "+")])
-    return _laid_out(["metric", "n", heading], lines)
+    return laid_out(["metric", "n", heading], lines)
 
 
 def _cells(name: str, found: dict[str, dict[str, Mean]]) -> list[str]:
@@ -83,7 +83,7 @@ def _cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
 def _footnote(result: dict[str, Any]) -> str:
     settings = result["settings"]
     count = result["utterances"]
-    parts = [f"{count} utterance{'' if count == 1 else 's'}, {result['audio_s'] / 60:.1f} minutes"]
+    parts = [f"{_counted(count, result)}, {result['audio_s'] / 60:.1f} minutes"]
     parts += _failures(result)
     if "sample_rate" in settings:
         parts.append(f"evaluated at {settings['sample_rate'] / 1000:g} kHz")
@@ -100,6 +100,15 @@ def _footnote(result: dict[str, Any]) -> str:
         machine = f" on {settings['machine']}" if settings.get("machine") else ""
         parts.append(f"RTF {result['rtf']:.4f} with {used}{machine}")
     return "; ".join(parts) + "."
+
+
+def _counted(count: int, result: dict[str, Any]) -> str:
+    """Return how many utterances have scores, and of how many where some have none."""
+    whole = result.get("whole", count)
+    if count >= whole:
+        return f"{count} utterance{'' if count == 1 else 's'}"
+    kind = "pairs" if result["settings"].get("clean") else "utterances"
+    return f"only {count} of {whole} {kind}"
 
 
 def _failures(result: dict[str, Any]) -> list[str]:
@@ -137,7 +146,7 @@ def _duration(samples: int, sample_rate: int) -> str:
     return f"{samples} samples ({1000 * samples / sample_rate:.1f} ms)"
 
 
-def _laid_out(head: list[str], lines: list[list[str]]) -> str:
+def laid_out(head: list[str], lines: list[list[str]]) -> str:
     """Return a Markdown table with cells of equal width per column; below it, what FEW means."""
     rows = [head, *lines]
     marked = any(each.endswith(FEW) for row in lines for each in row)
@@ -152,5 +161,6 @@ def _line(cells: list[str], widths: list[int]) -> str:
     return "| " + " | ".join(padded) + " |"
 
 
-def _shortened(name: str) -> str:
+def shortened(name: str) -> str:
+    """Return a name of at most LONGEST_NAME characters."""
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

@@ -1,15 +1,18 @@
 """Export: from a trained network to an ONNX graph and a model folder.
 
-export_stream      write the wave-step graph of a streaming network
-export_offline     write the graph of another network
-lower              the same network on real layers
-register, adapt    real forms of layers of one's own, which `quaternion_axis` cannot describe
+export_stream        write the wave-step graph of a streaming network
+export_many_streams  write its graph for many streams in one call; add_many_streams: into a folder
+export_offline       write the graph of another network
+lower                the same network on real layers
+register, adapt      real forms of layers of one's own, which `quaternion_axis` cannot describe
 """
 
 from ..public_names import lazily
 
 __all__ = [
     "adapt",
+    "add_many_streams",
+    "export_many_streams",
     "export_offline",
     "export_stream",
     "interleave",
@@ -20,6 +23,7 @@ __all__ = [
 ]
 MODULES = {
     ".streaming": ["export_stream"],
+    ".many_streams": ["add_many_streams", "export_many_streams"],
     ".offline": ["export_offline"],
     ".lowering": [
         "adapt",

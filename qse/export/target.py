@@ -9,9 +9,19 @@ import qse_models
 from ..audio.claim import held
 from ..audio.replaced_folder import real_folder, replaced_folder
 from ..errors import QseError
-from ..model_folder import CARD, CHECKPOINT, CHECKSUMS, CONFIG, FULL_BAND_GRAPH, GRAPH, WEIGHTS
+from ..model_folder import (
+    CARD,
+    CHECKPOINT,
+    CHECKSUMS,
+    CONFIG,
+    FULL_BAND_GRAPH,
+    GRAPH,
+    STREAMS_GRAPH,
+    WEIGHTS,
+)
 
-OF_A_MODEL = frozenset({CARD, CHECKPOINT, CHECKSUMS, CONFIG, FULL_BAND_GRAPH, GRAPH, WEIGHTS[0]})
+GRAPHS = (GRAPH, FULL_BAND_GRAPH, STREAMS_GRAPH)
+OF_A_MODEL = frozenset({CARD, CHECKPOINT, CHECKSUMS, CONFIG, *GRAPHS, WEIGHTS[0]})
 
 
 def check_target(folder: Path, overwrite: bool) -> None:

@@ -1,7 +1,8 @@
-"""Enhance live 16-bit PCM at any sample rate from 8 to 48 kHz, block by block: the core of the live
-adapters."""
+"""Enhance live PCM at any sample rate from 8 to 48 kHz, block by block: the core of the live
+adapters, and an adapter for telephone calls."""
 
 from pathlib import Path
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -9,24 +10,54 @@ from ..runtime.attenuation import mixed, noisy_share
 from ..runtime.denoise import CHANNELS
 from ..runtime.stream import Stream
 from ..runtime.zoo import DEFAULT_MODEL, Model, resolve, streaming
+from .g711 import A_LAW, FULL_SCALE, MU_LAW, rounded
 from .shared_model import shared
+
+__all__ = ["PcmStream"]
 
 LOWEST_RATE = 8000  # Hz
 HIGHEST_RATE = 48000  # Hz
 FADE = 0.05  # seconds from the noisy to the enhanced signal when the filter is switched
-FULL_SCALE = 32768
+
+
+class Coding(Protocol):
+    """Convert between bytes and samples (samples,), floats in [-1, 1); `width`: bytes of one."""
+
+    width: int
+
+    def decode(self, payload: bytes) -> np.ndarray: ...
+
+    def encode(self, samples: np.ndarray) -> bytes: ...
+
+
+class Linear16:
+    """16-bit samples in the native byte order."""
+
+    width = 2
+
+    def decode(self, payload: bytes) -> np.ndarray:
+        """Return float32 (samples,)."""
+        return np.frombuffer(payload, np.int16).astype(np.float32) / FULL_SCALE
+
+    def encode(self, samples: np.ndarray) -> bytes:
+        """Return the bytes of `samples` (samples,); those beyond [-1, 1) clip."""
+        return rounded(samples).tobytes()
+
+
+CODINGS: dict[str, Coding] = {"linear": Linear16(), "mu-law": MU_LAW, "a-law": A_LAW}
 
 
 class PcmStream:
-    """Enhance one stream of interleaved 16-bit PCM (native byte order): as many bytes out as in.
+    """Enhance one stream of interleaved PCM, of 16 bits (native byte order) or by G.711: as many
+    bytes out as in.
 
     Each channel is enhanced by itself. The model's sample rate limits the band of the enhanced
     signal; the noisy share that an attenuation limit leaves in has the full band. Use a stream in
     one thread at a time.
 
     latency: samples by which the output lags the input.
-    enabled: if false, the output is the input, `latency` samples later, bit for bit. May be set at
-    any time and takes effect within FADE seconds, without a click.
+    enabled: if false, the output is the input, `latency` samples later, sample for sample. May be
+    set at any time and takes effect within FADE seconds, without a click.
     """
 
     def __init__(
@@ -35,24 +66,29 @@ class PcmStream:
         sample_rate: int = 16000,
         channels: int = 1,
         strength: float | None = None,
+        coding: Literal["linear", "mu-law", "a-law"] = "linear",
     ):
         """Open a stream with `model`: what `qse.load` takes or returns; streams share one that is
         named.
 
         The graph for the sample rate is used. strength: attenuation limit in dB; None: no limit.
+        coding: of the bytes, in and out: "linear", 16 bits; "mu-law" or "a-law", 8 bits (G.711).
 
-        Raises ValueError for a sample rate, number of channels or strength out of range, QseError
-        for a model that cannot stream.
+        Raises ValueError for a sample rate, number of channels, strength or coding that there is
+        not, QseError for a model that cannot stream.
         """
         if not LOWEST_RATE <= sample_rate <= HIGHEST_RATE or sample_rate % 1:
             limits = f"{LOWEST_RATE} to {HIGHEST_RATE} Hz"
             raise ValueError(f"sample_rate must be from {limits}, not {sample_rate}")
         if not 1 <= channels <= CHANNELS:
             raise ValueError(f"channels must be from 1 to {CHANNELS}, not {channels}")
+        if coding not in CODINGS:
+            raise ValueError(f"coding must be one of {', '.join(CODINGS)}, not {coding}")
         self.sample_rate = sample_rate
         self.channels = channels
         self.enabled = True
         self.strength = strength
+        self._coding = CODINGS[coding]
 
         loaded = shared(model).result() if isinstance(model, str | Path) else model
         engine = streaming(resolve(loaded, sample_rate))
@@ -75,7 +111,7 @@ class PcmStream:
     def process(self, pcm: bytes) -> bytes:
         """Enhance the next block, of any length.
 
-        Raises ValueError if it ends inside a sample, TypeError for an array.
+        Raises ValueError if it ends inside a sample, TypeError for an array of wider samples.
         """
         noisy = self._samples(pcm)
         channels = zip(self._streams, noisy.T, strict=True)
@@ -85,19 +121,26 @@ class PcmStream:
         delayed = line[: len(noisy)]
         self._past = line[len(noisy) :]
 
-        out = np.rint(FULL_SCALE * self._mixed(enhanced, delayed))
-        return out.clip(-FULL_SCALE, FULL_SCALE - 1).astype(np.int16).tobytes()
+        return self._coding.encode(self._mixed(enhanced, delayed).ravel())
+
+    def finish(self) -> bytes:
+        """Flush with silence: return the last `latency` samples, which end where the input ended.
+
+        All output without its first `latency` samples is then as long as the input, and aligned
+        with it. Later calls continue after that silence.
+        """
+        return self.process(self._coding.encode(np.zeros(self.latency * self.channels)))
 
     def _samples(self, pcm: bytes) -> np.ndarray:
         """Return a block as (samples, channels), floats in [-1, 1)."""
         if memoryview(pcm).itemsize != 1:
             cure = "give the tobytes() of an int16 array"
             raise TypeError(f"pcm must be bytes of 16-bit samples, not an array: {cure}")
-        if len(pcm) % (2 * self.channels):
-            form = f"16-bit samples in {self.channels} channels"
+        width = self._coding.width
+        if len(pcm) % (width * self.channels):
+            form = f"{8 * width}-bit samples in {self.channels} channels"
             raise ValueError(f"{len(pcm)} bytes are no whole number of {form}")
-        samples = np.frombuffer(pcm, np.int16).reshape(-1, self.channels)
-        return samples.astype(np.float32) / FULL_SCALE
+        return self._coding.decode(pcm).reshape(-1, self.channels)
 
     @property
     def _wanted(self) -> float:

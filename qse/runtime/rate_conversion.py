@@ -35,13 +35,41 @@ class RateConversion:
 
         `enhance` is called with the next samples at the model's rate.
         """
-        enhanced = self._outward.process(enhance(self._inward.process(noisy)))
+        return self.outward(enhance(self.inward(noisy)), noisy)
+
+    def inward(self, noisy: np.ndarray) -> np.ndarray:
+        """Take finite float32 (samples,); return the next samples at the model's rate."""
+        return self._inward.process(noisy)
+
+    def outward(self, enhanced: np.ndarray, noisy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Take what the model made of the samples that `inward` returned for `noisy`; return the
+        enhanced and the noisy samples, aligned, as many as `noisy` has."""
+        enhanced = self._outward.process(enhanced)
         ready = np.concatenate([self._ready, enhanced])
         self._ready = ready[len(noisy) :]
 
         line = np.concatenate([self._past, noisy])
         self._past = line[len(noisy) :]
         return ready[: len(noisy)], line[: len(noisy)]
+
+
+class NoConversion:
+    """The same interface for sound at the model's rate."""
+
+    def __init__(self, latency: int):
+        """`latency`: samples by which the model's output lags its input."""
+        self.latency = latency
+        self._past = np.zeros(latency, np.float32)  # noisy, not in the output yet
+
+    def inward(self, noisy: np.ndarray) -> np.ndarray:
+        """Return `noisy` as it is."""
+        return noisy
+
+    def outward(self, enhanced: np.ndarray, noisy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the enhanced and the noisy samples, aligned."""
+        line = np.concatenate([self._past, noisy])
+        self._past = line[len(noisy) :]
+        return enhanced, line[: len(noisy)]
 
 
 def _aligned(source_rate: float, target_rate: float, seconds: float) -> tuple[Converter, int]:

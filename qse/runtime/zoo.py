@@ -18,7 +18,7 @@ import qse_models
 
 from ..audio.atomic_write import write_text
 from ..errors import QseError
-from ..model_folder import CHECKSUMS, FULL_BAND_GRAPH, GRAPH
+from ..model_folder import CHECKSUMS, FULL_BAND_GRAPH, GRAPH, STREAMS_GRAPH
 from .engine import Engine, NotStreaming
 from .graph_check import LARGEST
 from .offline import OfflineModel
@@ -115,7 +115,7 @@ def streaming(model: Model) -> Engine:
 
 
 def _open(path: Path, threads: int = 1, flush_to_zero: bool = False, fast: bool = False) -> Model:
-    _verify(path)
+    verify(path)
     try:
         return Engine(path, threads, flush_to_zero, fast)
     except NotStreaming:
@@ -147,7 +147,7 @@ def find(model: str | Path, sample_rate: float | None = None) -> Path:
 def seal(folder: str | Path) -> None:
     """Write `SHA256SUMS` for the graphs in a model's folder."""
     lines = []
-    for name in (GRAPH, FULL_BAND_GRAPH):
+    for name in (GRAPH, FULL_BAND_GRAPH, STREAMS_GRAPH):
         path = Path(folder) / name
         if path.is_file():
             lines.append(f"{_sha256(path)}  {name}\n")
@@ -170,7 +170,8 @@ def _models() -> dict[str, Path]:
     return found
 
 
-def _verify(path: Path) -> None:
+def verify(path: Path) -> None:
+    """Raise QseError for a graph that does not agree with the checksums beside it."""
     sums = path.parent / CHECKSUMS
     if not sums.is_file():
         return

@@ -103,6 +103,15 @@ def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -
         ) from error
 
 
+def joined(parts: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """Return the tensors of all parts, named PART.NAME."""
+    tensors = {}
+    for part, values in parts.items():
+        for name, value in values.items():
+            tensors[f"{part}.{name}"] = value
+    return tensors
+
+
 def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the tensors on the CPU, none of which shares its memory with another, as tied weights
     do: safetensors refuses these."""
@@ -114,6 +123,14 @@ def _separate(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         values[name] = value.clone() if place in taken else value
         taken.add(place)
     return values
+
+
+def on_cpu(carried: Iterable[Mapping[str, Tensor]]) -> list[dict[str, Tensor]]:
+    """Return the states of streams in each share, on the CPU."""
+    found = []
+    for states in carried:
+        found.append({name: state.cpu() for name, state in states.items()})
+    return found
 
 
 def carried(

@@ -64,9 +64,7 @@ class DiscriminatorTraining:
         clean = torch.cat(self._clean)
         enhanced = torch.cat(self._enhanced)
         scores = torch.tensor([score.result() for score in self._scores]).to(clean)
-        self._clean.clear()
-        self._enhanced.clear()
-        self._scores.clear()
+        self.forget()
         self.discriminator.train().requires_grad_(True)
         error = (self.discriminator(clean, enhanced) - quality(scores.nan_to_num())).square()
         of_clean = (self.discriminator(clean, clean) - 1).square()
@@ -75,6 +73,14 @@ class DiscriminatorTraining:
         weights = self.discriminator.parameters()
         average([weight.grad for weight in weights if weight.grad is not None])
         self.optimizer.step()
+
+    def forget(self) -> None:
+        """Leave out the pairs that it has not learned from yet."""
+        for score in self._scores:
+            score.cancel()
+        self._clean.clear()
+        self._enhanced.clear()
+        self._scores.clear()
 
     def tensors(self) -> dict[str, Tensor]:
         """Return what a checkpoint holds."""

@@ -1,9 +1,10 @@
 """Compute the gradient of one share of a step."""
 
 from collections.abc import Callable
+from itertools import chain
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.source import Batch
 from ..networks import Network
@@ -16,6 +17,27 @@ Carried = dict[str, Tensor]
 PRECISIONS = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # of autocast
 Loss = Callable[[Network, Batch, Carried], tuple[Tensor, Terms, Carried]]
 """(network, batch, carried) -> (loss, its terms, carried to the next step)."""
+
+
+def zero_gradients(network: nn.Module) -> None:
+    """Set the gradients of all weights to zero, also of one that has no part in the loss."""
+    for parameter in network.parameters():
+        if parameter.requires_grad and parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    torch._foreach_zero_(gradients(network))
+
+
+def gradients(network: nn.Module) -> list[Tensor]:
+    """Return the gradients of all weights that have one."""
+    return [weight.grad for weight in network.parameters() if weight.grad is not None]
+
+
+def mean_terms(terms: list[Terms]) -> Terms:
+    """Return the means of loss and terms over shares, each over those that have it."""
+    means = {}
+    for name in dict.fromkeys(chain.from_iterable(terms)):
+        means[name] = torch.stack([found[name] for found in terms if name in found]).mean()
+    return means
 
 
 class ShareGradient:

@@ -2,6 +2,7 @@
 request to stop."""
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 
 from torch import Tensor
 
@@ -10,7 +11,7 @@ from .exchange import count
 from .job import Job
 from .memory import OutOfMemory, release_unused
 from .step import Step
-from .stopping import StopRequest
+from .stopping import StopRequest, interruptible
 from .trainer import Trainer
 from .training_log import TrainingLog
 from .validation import Validator
@@ -40,10 +41,20 @@ class TrainingLoop:
     def run(self) -> None:
         """Train until the last step, the time limit or a signal."""
         try:
-            with self.stop.signals():
+            with self.stop.signals(), self._interruptible():
                 self._steps()
         finally:
             self.log.close()
+
+    @property
+    def _abandons(self) -> bool:
+        """Return whether a signal abandons a step. On a GPU it is short, and the recording of its
+        graphs cannot be abandoned."""
+        return self.trainer.device.type != "cuda"
+
+    def _interruptible(self) -> AbstractContextManager[None]:
+        """Return a context in which signals are handled during a step that they abandon."""
+        return interruptible(self.trainer.network.parameters() if self._abandons else ())
 
     def _steps(self) -> None:
         plan = self.trainer.config
@@ -52,7 +63,10 @@ class TrainingLoop:
         stopped |= not self._validate_if_due()  # of a run that was stopped during a validation
         while (plan.by_clock or trainer.done < plan.steps) and not stopped:
             skipped = trainer.skipped
-            terms, stopped, save = self._step()
+            terms, stopped, save, abandoned = self._step()
+            if abandoned:
+                self._save("checkpoint.safetensors")
+                return
             self.log.step(terms, trainer.skipped > skipped)
             due = trainer.done % plan.checkpoint_every == 0 or trainer.done == plan.steps
             if due or trainer.time_is_over:
@@ -67,8 +81,9 @@ class TrainingLoop:
         """Train on the next batch; where it does not fit into memory, save the steps before."""
         minutes = self.trainer.config.checkpoint_minutes
         save = 0 < 60 * minutes <= time.monotonic() - self._saved
+        abandonable = self.stop.abandonable if self._abandons else nullcontext
         try:
-            return self.trainer.step(self.stop.due(), save, self.stop.passed)
+            return self.trainer.step(self.stop.due(), save, self.stop.passed, abandonable)
         except OutOfMemory:
             release_unused()
             if count() == 1 and self.trainer.done:  # others may have done the step

@@ -87,3 +87,11 @@ def undeclared(network: nn.Module, made: Sequence[Optimizer]) -> list[str]:
 
 def _trained(optimizer: Optimizer) -> list[nn.Parameter]:
     return [weight for group in optimizer.param_groups for weight in group["params"]]
+
+
+def take_step(made: Sequence[Optimizer], rate: float) -> None:
+    """Take one step of each optimiser at a learning rate."""
+    for optimizer in made:
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        optimizer.step()

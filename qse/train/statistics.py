@@ -15,15 +15,18 @@ class RunningStatistics:
     def __init__(self, network: nn.Module):
         kept = network.state_dict()
         self.tensors: list[Tensor] = []
+        self._counts: list[Tensor] = []  # of batches
         for name, buffer in network.named_buffers():
-            if name in kept and buffer.is_floating_point():
-                self.tensors.append(buffer)
+            if name in kept:
+                (self.tensors if buffer.is_floating_point() else self._counts).append(buffer)
         self._before = list(map(torch.clone, self.tensors))
+        self._counts_before = list(map(torch.clone, self._counts))
         self._of_shares: list[list[Tensor]] = []
 
     def begin(self) -> None:
         """Remember the values before a step."""
         copy_(self._before, self.tensors)
+        copy_(self._counts_before, self._counts)
         self._of_shares = []
 
     def end_share(self) -> None:
@@ -41,3 +44,8 @@ class RunningStatistics:
     def restore(self) -> None:
         """Return to the values before the step."""
         copy_(self.tensors, self._before)
+
+    def undo(self) -> None:
+        """Return to the state before the step, as if there had been none."""
+        self.restore()
+        copy_(self._counts, self._counts_before)

@@ -14,7 +14,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from itertools import chain
+from contextlib import nullcontext
 
 import torch
 from torch import Tensor, nn
@@ -27,13 +27,14 @@ from . import checkpoint
 from .discriminator_training import DiscriminatorTraining
 from .ema import WeightEMA
 from .exchange import average_, count, gather
-from .gradient import Carried, Loss, ShareGradient, Terms
+from .gradient import Carried, Loss, ShareGradient, Terms, gradients, mean_terms, zero_gradients
 from .loss_scale import LossScale
 from .memory import OutOfMemory, is_out_of_memory
-from .optimizers import optimizers
+from .optimizers import optimizers, take_step
 from .statistics import RunningStatistics
 from .step import Step, read
 from .step_graphs import gradient_of
+from .stopping import Abandonable, StepAbandoned
 from .train_config import TrainConfig
 
 NOT_CARRIED = "no carried states of this batch size: the streams of the next step start at zero"
@@ -85,24 +86,34 @@ class Trainer:
         self.statistics = RunningStatistics(self.network)
 
     def step(
-        self, stop: bool = False, save: bool = False, passed: Callable[[], float] = float
+        self,
+        stop: bool = False,
+        save: bool = False,
+        passed: Callable[[], float] = float,
+        abandonable: Abandonable = nullcontext,
     ) -> Step:
         """Train on the next batch.
 
         stop, save: what this process asks for. passed: returns the share of the time of the run
-        that has passed, for a rate that follows the clock. Raises OutOfMemory, after which the
-        trainer is as before the step.
+        that has passed, for a rate that follows the clock. abandonable: returns a context for the
+        gradient, which may raise StepAbandoned: then the trainer of every process is as before the
+        step, as after OutOfMemory, which this raises.
         """
         began = time.perf_counter()
-        terms = self._gradient_or_undo()
-        gradients = self._gradients()
-        asked = torch.tensor([float(stop), float(save), passed()])
+        terms = self._gradient_or_undo(abandonable)
+        grads = gradients(self.network)
+        asked = torch.tensor([float(stop), float(save), passed(), float(terms is None)])
         asked = asked.to(self.device if count() > 1 else "cpu")
-        average_([*gradients, *self.statistics.tensors, asked])
-        torch._foreach_div_(gradients, self.scale.value)
+        average_([*grads, *self.statistics.tensors, asked])
+        # a step on a GPU is never abandoned, and not read before its end
+        if terms is None or (self.device.type != "cuda" and asked[-1] > 0):
+            self._undo()
+            return Step({}, stop=True, save=False, abandoned=True)
+
+        torch._foreach_div_(grads, self.scale.value)
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip_norm)
         values = read({**terms, "norm": norm})
-        stops, saves, share = asked.tolist()
+        stops, saves, share, _ = asked.tolist()
         if self.config.by_clock:
             self.passed = min(share, 1.0)
         self._update(math.isfinite(values.pop("norm")))
@@ -117,37 +128,39 @@ class Trainer:
         """Return whether a rate that follows the clock has come to its end."""
         return self.config.by_clock and self.passed >= 1
 
-    def _gradient_or_undo(self) -> Terms:
-        """Compute gradients and statistics; where memory does not suffice, undo the step."""
-        heard = self.heard
-        carried = list(self.carried)
+    def _gradient_or_undo(self, abandonable: Abandonable) -> Terms | None:
+        """Compute gradients and statistics; None where that was abandoned. Where memory does not
+        suffice, undo the step."""
+        self._before = self.heard, list(self.carried)
         self.statistics.begin()
+        zero_gradients(self.network)
         try:
-            return self._shares()
+            with abandonable():
+                return self._shares()
+        except StepAbandoned:
+            return None
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            self.heard = heard
-            self.carried = carried
-            self.statistics.restore()
+            self._undo()
             raise OutOfMemory(self.done, error) from error
+
+    def _undo(self) -> None:
+        """Return to the state before the gradient of a step was computed."""
+        self.heard, self.carried = self._before
+        self.statistics.undo()
+        if self.discriminator:
+            self.discriminator.forget()
 
     def _shares(self) -> Terms:
         """Compute the gradients and statistics of this process, means over its shares; return the
         means of loss and terms."""
-        for parameter in self.network.parameters():
-            if parameter.requires_grad and parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)  # it may have no part in the loss
-        torch._foreach_zero_(self._gradients())
         terms = []
         for place in range(self.config.accumulate):
             terms.append(self._share(place))
             self.statistics.end_share()
         self.statistics.take_mean()
-        means = {}
-        for name in dict.fromkeys(chain.from_iterable(terms)):
-            means[name] = torch.stack([found[name] for found in terms if name in found]).mean()
-        return means
+        return mean_terms(terms)
 
     def _share(self, place: int) -> Terms:
         """Add the gradients of one share to those of this process; return its loss and terms."""
@@ -158,9 +171,6 @@ class Trainer:
         terms, self.carried[place] = self.gradient(batch, self.carried[place])
         return terms
 
-    def _gradients(self) -> list[Tensor]:
-        return [weight.grad for weight in self.network.parameters() if weight.grad is not None]
-
     def _update(self, finite: bool) -> None:
         """Take one step of the optimisers; a gradient that is not finite leaves weights and
         statistics as they were."""
@@ -169,10 +179,7 @@ class Trainer:
             self.skipped += 1
             self.statistics.restore()
             return
-        for optimizer in self.optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = self.config.rate(self.done, self.passed)
-            optimizer.step()
+        take_step(self.optimizers, self.config.rate(self.done, self.passed))
         self.ema.update()
 
     def tensors(self) -> dict[str, Tensor]:
@@ -188,16 +195,9 @@ class Trainer:
         if self.discriminator:
             parts["discriminator"] = self.discriminator.tensors()
         if self.config.carry_state_probability:
-            carried = []
-            for states in self.carried:
-                carried.append({name: state.cpu() for name, state in states.items()})
-            for share, states in enumerate(gather(carried)):
+            for share, states in enumerate(gather(checkpoint.on_cpu(self.carried))):
                 parts[f"carried.{share}"] = states
-        tensors = {}
-        for part, values in parts.items():
-            for name, value in values.items():
-                tensors[f"{part}.{name}"] = value
-        return tensors
+        return checkpoint.joined(parts)
 
     def header(self) -> dict[str, str]:
         """Return the numbers of a checkpoint, as text; `steps` are those of the whole run."""

@@ -4,7 +4,7 @@ import graphs
 import numpy as np
 import pytest
 
-from qse.integrations.pcm import PcmStream
+from qse.integrations.pcm import CODINGS, PcmStream
 
 RATES = (8000, 11025, 16000, 22050, 24000, 32000, 44100, 48000)
 
@@ -125,6 +125,54 @@ def test_pcm_stream_refuses_half_samples(delay):
         PcmStream(delay, channels=2).process(b"ab")
     with pytest.raises(ValueError, match="channels"):
         PcmStream(delay, channels=0)
+
+
+@pytest.mark.parametrize("rate", (8000, 16000, 44100))
+@pytest.mark.parametrize("channels", (1, 2))
+def test_pcm_stream_finish_returns_the_tail(recurrent, rate, channels):
+    """All output but the first `latency` samples is as long as the input, and that of a stream that
+    was given silence."""
+    pcm = sound(rate, 0.3, channels)
+    stream = PcmStream(recurrent, rate, channels)
+    out = stream.process(pcm.tobytes()) + stream.finish()
+    silent = np.concatenate([pcm, np.zeros((stream.latency, channels), np.int16)])
+    assert out == PcmStream(recurrent, rate, channels).process(silent.tobytes())
+    kept = np.frombuffer(out, np.int16).reshape(-1, channels)[stream.latency :]
+    assert kept.shape == pcm.shape
+
+
+def test_pcm_stream_finish_of_a_bypassed_stream_gives_the_last_samples(recurrent):
+    pcm = sound(8000, 0.3)
+    stream = PcmStream(recurrent, 8000, strength=0)
+    out = stream.process(pcm.tobytes()) + stream.finish()
+    assert out[2 * stream.latency :] == pcm.tobytes()
+
+
+@pytest.mark.parametrize("coding", ("mu-law", "a-law"))
+def test_pcm_stream_of_telephone_codes_equals_one_of_their_samples(recurrent, coding):
+    law = CODINGS[coding]
+    payload = bytes(np.random.default_rng(0).integers(0, 256, 1600, np.uint8))
+    stream = PcmStream(recurrent, 8000, coding=coding)
+    out = stream.process(payload) + stream.finish()
+    assert len(out) == len(payload) + stream.latency
+
+    linear = PcmStream(recurrent, 8000)
+    pcm = (32768 * law.decode(payload)).astype(np.int16).tobytes()
+    wanted = np.frombuffer(linear.process(pcm) + linear.finish(), np.int16)
+    assert out == law.encode(wanted / 32768)
+
+
+@pytest.mark.parametrize("coding", ("mu-law", "a-law"))
+def test_pcm_stream_of_telephone_codes_passes_a_bypassed_call(recurrent, coding):
+    payload = bytes(np.random.default_rng(0).integers(128, 256, 1600, np.uint8))
+    stream = PcmStream(recurrent, 8000, strength=0, coding=coding)
+    out = stream.process(payload) + stream.finish()
+    assert out[stream.latency :] == payload
+
+
+def test_pcm_stream_refuses_an_unknown_coding(delay):
+    with pytest.raises(ValueError, match=r"linear, mu-law, a-law, not G\.722"):
+        PcmStream(delay, 8000, coding="G.722")
 
 
 def test_pcm_stream_uses_the_graph_for_its_sample_rate(tmp_path):

@@ -1,0 +1,93 @@
+"""Measure what training by each recipe takes: memory, and processor time of a step, as a table.
+
+python tools/recipe_costs.py [--steps 4] [RECIPE ...]     names or .toml files; by default all
+
+Every recipe runs in a process of its own, on one thread of the CPU, as `qse train` does in one
+process: whole steps (mixing, network, losses, gradients, optimisers) in the precision of the
+recipe, of noise in place of recordings. A first step, which is the slowest, is left out. The memory
+is the largest that the process had; corpora come on top of it.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from qse.bench import torch_threads, train
+from qse.bench.models import network, recipe
+from qse.machine import machine
+from qse.train.train_config import TrainConfig
+
+FOLDER = Path(__file__).parents[1] / "recipes"
+HEAD = ("recipe", "batch", "precision", "GiB", "CPU s per step", "audio s per step", "steps")
+
+
+def measured(path: Path, steps: int) -> dict:
+    """Return the costs of a recipe, measured in this process."""
+    config = recipe(str(path))
+    cpu = torch.device("cpu")
+    source = train.made_up(config, cpu)
+    precision = config.train.precision
+    with torch_threads(1):
+        step = train.stepper(network(str(path)), config, source, precision)
+        step()
+        before = time.process_time()
+        for _ in range(steps):
+            step()
+        seconds = (time.process_time() - before) / steps
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # from KiB
+    batch = f"{config.train.batch} x {config.mix.segment:g} s"
+    if config.train.accumulate > 1:
+        batch = f"{config.train.accumulate} x {batch}"
+    return {
+        "recipe": path.stem,
+        "batch": batch,
+        "precision": precision,
+        "GiB": f"{peak:.1f}",
+        "CPU s per step": f"{seconds:.2f}",
+        "audio s per step": f"{train.seconds_per_step(config):.1f}",
+        "steps": _steps(config.train),
+    }
+
+
+def _steps(plan: TrainConfig) -> str:
+    """Return how many steps the recipe takes, or how many epochs."""
+    return f"{plan.steps:,}" if plan.steps else f"{plan.epochs} epochs"
+
+
+def table(paths: list[Path], steps: int) -> str:
+    """Return the costs of recipes as a Markdown table, and the machine."""
+    lines = [HEAD, ["---"] * len(HEAD)]
+    for path in paths:
+        line = [sys.executable, __file__, "--one", "--steps", str(steps), str(path)]
+        done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True)
+        row = json.loads(done.stdout)
+        lines.append([row[name] for name in HEAD])
+        print(done.stdout, end="", file=sys.stderr, flush=True)
+    rows = [f"| {' | '.join(cells)} |" for cells in lines]
+    return "\n".join([*rows, "", str(machine(1))])
+
+
+def main() -> None:
+    """Read the options and measure."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("recipes", nargs="*", metavar="RECIPE")
+    parser.add_argument("--steps", type=int, default=4, help="steps that are measured")
+    parser.add_argument("--one", action="store_true", help="measure in this process, as JSON")
+    wanted = parser.parse_args()
+    paths = []
+    for name in wanted.recipes:
+        paths.append(Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml")
+    if wanted.one:
+        print(json.dumps(measured(paths[0], wanted.steps)))
+    else:
+        print(table(paths or sorted(FOLDER.glob("*.toml")), wanted.steps))
+
+
+if __name__ == "__main__":
+    main()
