@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from small_training import CONFIG, PLAN, Reports, carrying, copies, job, same
 
-from qse.losses.composite_loss import as_loss
+from qse.losses.weighted_sum import as_loss
 from qse.networks import weights
 from qse.train import stopping
 from qse.train.run import train
