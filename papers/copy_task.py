@@ -19,10 +19,19 @@ from .base import Experiment
 from .fit import fit
 from .networks.count import parameter_count
 from .nn.cells import QuaternionRNN
-from .plots import plot_curves
-from .results import Row, write_table
+from .plots import plot_curves, plot_pictures
+from .results import Row, summary, write_results
 
 BITS = 8
+SUMMARY = (
+    "{network} ({parameters:,} parameters): loss {loss:.3f} after {steps} steps, "
+    "{% of new bits:.2f} % of new bits"
+)
+NOTE = (
+    "{0.length} vectors of 8 bits after {0.blanks} blanks, {0.sequences} sequences; a network is "
+    "trained until its loss is below {0.target}, or for {0.steps} steps. copy-task-sequence.png "
+    "shows a new sequence and what each network makes of it."
+)
 
 
 class Copier(nn.Module):
@@ -66,11 +75,19 @@ class CopyTask(Experiment):
             raise ValueError(f"hidden {self.hidden}: must be a multiple of 4")
 
     def run(self, out: Path) -> str:
-        rows: list[Row] = []
-        lines = [self._train("QRNN", rows), self._train("RNN", rows)]
-        write_table(out / "copy-task.csv", rows)
-        plot_curves(out / "copy-task.png", rows, x="step", y="loss", by="network", log=True)
-        return "; ".join(lines)
+        curves: list[Row] = []
+        table: list[Row] = []
+        new, bits = self.sequence(1, torch.Generator().manual_seed(self.seed + 1))
+        pictures = {"input": bits[0].T}
+        for name in ("RNN", "QRNN"):
+            network, row = self._train(name, curves)
+            table.append(row)
+            with torch.no_grad():
+                pictures[name] = network(new, self.length)[0].sigmoid().T
+        write_results(out / "copy-task", table, curves, NOTE.format(self))
+        plot_curves(out / "copy-task.png", curves, x="step", y="loss", by="network", log=True)
+        plot_pictures(out / "copy-task-sequence.png", pictures, ("step", "bit"))
+        return summary(table, SUMMARY)
 
     def sequence(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Draw x (count, 2 L + B, 12) and the bits to copy (count, L, BITS)."""
@@ -80,8 +97,9 @@ class CopyTask(Experiment):
         x[:, self.length + self.blanks - 1, BITS] = 1  # the delimiter
         return x, bits
 
-    def _train(self, name: str, rows: list[Row]) -> str:
-        """Train a network until its loss is below `target`; add a row per step."""
+    def _train(self, name: str, rows: list[Row]) -> tuple[nn.Module, Row]:
+        """Train a network until its loss is below `target`; add a row per step. Return it with its
+        row of the table."""
         torch.manual_seed(self.seed)
         generator = torch.Generator().manual_seed(self.seed)
         x, bits = self.sequence(self.sequences, generator)
@@ -99,11 +117,10 @@ class CopyTask(Experiment):
             if loss < self.target:
                 break
 
-        correct = self.accuracy(network, generator)
-        return (
-            f"{name} ({parameter_count(network):,} parameters): loss {loss:.3f} after {step} "
-            f"steps, {correct:.2%} of new bits"
-        )
+        correct = 100 * self.accuracy(network, generator)
+        count = parameter_count(network)
+        row = {"network": name, "parameters": count, "loss": loss, "steps": step}
+        return network, row | {"% of new bits": correct}
 
     @torch.no_grad()
     def accuracy(self, network: nn.Module, generator: torch.Generator) -> float:

@@ -79,7 +79,9 @@ class ImageClassification(Experiment):
         paper = PAPER_10 if classes <= FEW else PAPER_100
         metrics = {"accuracy %": 2, "training, s": 0}
         table = table_by_arm(self.arms, rows, metrics, {"paper: accuracy %": paper})
-        write_results(out / "images", table, curves, NOTE.format(self, classes, listed(self.seeds)))
+        counts = f"{rows[0]['images']} training and {rows[0]['test images']} test images"
+        note = NOTE.format(self, counts, classes, listed(self.seeds))
+        write_results(out / "images", table, curves, note)
         labels = ("epoch", "accuracy on test images, %")
         plot_runs(out / "images.png", curves, x="epoch", y="accuracy %", labels=labels, lines=paper)
         return summary(table, "{network} {accuracy %} % ({parameters:,})")
@@ -117,6 +119,7 @@ class ImageClassification(Experiment):
                 curve.append({"epoch": step // per_epoch, "loss": loss, "accuracy %": accuracy})
                 began = time.process_time()
         found = {"parameters": parameter_count(network), "classes": classes, "training, s": seconds}
+        found |= {"images": len(train.labels), "test images": len(test.labels)}
         return found | {"accuracy %": curve[-1]["accuracy %"]}, curve
 
     def _batches(self, train: Images) -> Iterator[tuple[Tensor, Tensor]]:
@@ -136,8 +139,7 @@ class ImageClassification(Experiment):
 
 
 NOTE = (
-    "{0.images} training and {0.test} test images of {1} classes, {0.epochs} epochs, {0.width} of "
-    "the paper's width, seeds {2}. Training: processor time of the steps. The paper's values are "
-    "those of CIFAR-100 for ResNet and Transformer and of CIFAR-10 for the Vision Transformers, "
+    "{1} of {2} classes, {0.epochs} epochs, {0.width} of the paper's width, seeds {3}. Training: "
+    "processor time of the steps. The paper's values are those of CIFAR-100 for ResNet and Transformer and of CIFAR-10 for the Vision Transformers, "
     "after 100 and 50 epochs of all images."
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from .base import Experiment
 from .networks.language import ARMS, TABLE_4, count
-from .results import Row, markdown, write_table
+from .results import Row, markdown, write_markdown, write_table
 
 
 @dataclass(frozen=True)
@@ -26,4 +26,5 @@ class LanguageSizes(Experiment):
                 }
             )
         write_table(out / "language-sizes.csv", rows)
+        write_markdown(out / "language-sizes.md", rows)
         return markdown(rows)

@@ -14,7 +14,7 @@ from .base import Experiment
 from .fit import fit
 from .networks.hypercomplex import HypercomplexLinear, hamilton_rule
 from .plots import plot_curves
-from .results import Row, write_table
+from .results import Row, write_results
 
 Batch = Callable[[], tuple[Tensor, ...]]
 
@@ -55,8 +55,9 @@ class Rotation(Experiment):
             x = torch.randn(self.batch, 3)
             return x, x @ matrix.T
 
-        loss = learn(layer, batch, self.steps, self.learning_rate, out / "phm-rotation")
+        loss, curve = learn(layer, batch, self.steps, self.learning_rate, "phm-rotation")
         error = (layer.weight() - matrix).abs().max().item()
+        write(out / "phm-rotation", loss, error, curve)
         return f"PHM layer, n = 3: loss {loss:.1e}, its matrix within {error:.1e} of the rotation"
 
 
@@ -77,16 +78,17 @@ class HamiltonRule(Experiment):
             w, x = torch.randn(2, self.batch, 4)
             return w, x, hamilton_product(x, w)
 
-        loss = learn(layer, batch, self.steps, self.learning_rate, out / "phm-hamilton")
+        loss, curve = learn(layer, batch, self.steps, self.learning_rate, "phm-hamilton")
         error = (layer.rule - hamilton_rule()).abs().max().item()
+        write(out / "phm-hamilton", loss, error, curve)
         return f"PHM rule, n = 4: loss {loss:.1e}, every entry within {error:.1e} of Hamilton's"
 
 
-def learn(layer: nn.Module, batch: Batch, steps: int, learning_rate: float, stem: Path) -> float:
-    """Minimise the mean squared error with Adam and a cosine schedule; return the last loss.
-
-    Writes the losses as STEM.csv and STEM.png.
-    """
+def learn(
+    layer: nn.Module, batch: Batch, steps: int, learning_rate: float, title: str
+) -> tuple[float, list[Row]]:
+    """Minimise the mean squared error with Adam and a cosine schedule; return the last loss, and
+    those of all steps."""
     optimizer = torch.optim.Adam(layer.parameters(), learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
 
@@ -95,8 +97,13 @@ def learn(layer: nn.Module, batch: Batch, steps: int, learning_rate: float, stem
         return (layer(*inputs) - wanted).square().mean()
 
     rows: list[Row] = []
-    for step, loss in fit(loss_of_batch, optimizer, steps, schedule=schedule, title=stem.name):
+    for step, loss in fit(loss_of_batch, optimizer, steps, schedule=schedule, title=title):
         rows.append({"step": step, "loss": loss, "layer": type(layer).__name__})
-    write_table(stem.with_suffix(".csv"), rows)
-    plot_curves(stem.with_suffix(".png"), rows, x="step", y="loss", by="layer", log=True)
-    return rows[-1]["loss"]
+    return rows[-1]["loss"], rows
+
+
+def write(stem: Path, loss: float, error: float, curve: list[Row]) -> None:
+    """Write the result of a layer: its last loss, and the largest error of what it has learned."""
+    row = {"layer": curve[0]["layer"], "steps": len(curve), "loss": loss, "largest error": error}
+    write_results(stem, [row], curve)
+    plot_curves(stem.with_suffix(".png"), curve, x="step", y="loss", by="layer", log=True)

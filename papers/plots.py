@@ -85,6 +85,17 @@ def plot_matrices(path: Path, matrices: Mapping[str, "Tensor"], labels: Sequence
     save_figure(figure, path, dpi=150)
 
 
+def plot_pictures(path: Path, pictures: Mapping[str, "Tensor"], labels: tuple[str, str]) -> None:
+    """Write a PNG of pictures of one size, values 0 to 1, side by side. labels: of both axes."""
+    figure, axes = new_grid(3.2 * len(pictures), 2.6, len(pictures))
+    for axis, (name, picture) in zip(axes, pictures.items(), strict=True):
+        axis.imshow(picture.numpy(), cmap="gray_r", vmin=0, vmax=1, aspect="auto")
+        axis.set_title(name, fontsize=9)
+        axis.set_xlabel(labels[0])
+        axis.set_ylabel(labels[1])
+    save_figure(figure, path, dpi=150)
+
+
 def plot_seeds(
     path: Path, points: Mapping[str, Sequence[float]], paper: Mapping[str, float], label: str
 ) -> None:

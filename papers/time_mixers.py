@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from qse import __version__
+from qse.audio.atomic_write import write_text
 from qse.bench import train as training
 from qse.bench.count import cost
 from qse.bench.table import Column, Table
@@ -85,7 +86,9 @@ class Mixers(Experiment):
         write_table(out / "mixers.csv", rows)
         headings = [column.heading for column in COLUMNS]
         cells = Table("mixers", COLUMNS, rows).cells()
-        return markdown_table([headings, *cells]).rstrip("\n")
+        text = markdown_table([headings, *cells])
+        write_text(out / "mixers.md", text)
+        return text.rstrip("\n")
 
     def _config(self, *changes: str) -> RunConfig:
         return read_config(find_recipe(self.recipe), list(changes))

@@ -29,7 +29,12 @@ def test_copy_task_networks_match_in_weights():
 def test_copy_task_is_learned_by_both_networks(tmp_path):
     changes = ["hidden=64", "length=3", "blanks=2", "learning_rate=0.01", "steps=150", "target=0.3"]
     experiment("copy-task", tmp_path, changes)
-    rows = rows_of(tmp_path / "copy-task.csv")
+    table = rows_of(tmp_path / "copy-task.csv")
+    assert [row["network"] for row in table] == ["RNN", "QRNN"]
+    assert all(float(row["% of new bits"]) > 80 for row in table)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert {"copy-task.md", "copy-task.png", "copy-task-sequence.png"} <= written
+    rows = rows_of(tmp_path / "copy-task-curves.csv")
     for network in ("QRNN", "RNN"):
         losses = numbers(rows, "loss", network=network)
         assert losses[0] > 0.6 and losses[-1] < 0.3

@@ -32,6 +32,8 @@ def test_images_learns_a_colour(colours, tmp_path):
     changes = [f"data={colours}", "width=0.05", "epochs=5", "batch=16", "learning_rate=0.01"]
     changes += ["mixup=0.2", "erasing=0.2", f"arms={json.dumps(arms)}"]
     experiment("images", tmp_path / "out", changes)
+    counts = f"{16 * len(BINARY['data_batch_1.bin'].train)} training and 16 test images"
+    assert counts in (tmp_path / "out/images.md").read_text()
     rows = rows_by(tmp_path / "out" / "images.csv", "network")
     assert list(rows) == arms
     assert min(numbers(list(rows.values()), "accuracy %")) > 85
