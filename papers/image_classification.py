@@ -140,6 +140,7 @@ class ImageClassification(Experiment):
 
 NOTE = (
     "{1} of {2} classes, {0.epochs} epochs, {0.width} of the paper's width, seeds {3}. Training: "
-    "processor time of the steps. The paper's values are those of CIFAR-100 for ResNet and Transformer and of CIFAR-10 for the Vision Transformers, "
-    "after 100 and 50 epochs of all images."
+    "processor time of the steps. The paper's values are those of CIFAR-100 for ResNet "
+    "and Transformer and of CIFAR-10 for the Vision Transformers, after 100 and 50 epochs of all "
+    "images."
 )

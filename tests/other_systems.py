@@ -51,7 +51,8 @@ def simulate(system: str) -> None:
     os.supports_dir_fd.clear()
     for name in ("replace", "rename", "unlink", "remove"):
         setattr(os, name, _refusing_open_files(getattr(os, name)))
-    _keep(os, pathlib, shutil, subprocess, tempfile)
+    paths = getattr(pathlib, "_local", pathlib)  # of Python 3.13
+    _keep(os, pathlib, paths, shutil, subprocess, tempfile)
     _keep(sys, sys.modules["soundfile"], shutil)  # shutil asks Windows from Python 3.12 on
     os.name = "nt"
     sys.platform = "win32"
