@@ -54,6 +54,7 @@ def simulate(system: str) -> None:
     paths = getattr(pathlib, "_local", pathlib)  # of Python 3.13
     _keep(os, pathlib, paths, shutil, subprocess, tempfile)
     _keep(sys, sys.modules["soundfile"], shutil)  # shutil asks Windows from Python 3.12 on
+    shutil._use_fd_functions = False
     os.name = "nt"
     sys.platform = "win32"
 
