@@ -28,7 +28,7 @@ MODULES = {
     ".metrics": ["METRICS", "Metric", "add_metric"],
     ".scoring": ["score_pair"],
     ".evaluation": ["Evaluation", "evaluate"],
-    ".systems": ["System", "find_system"],
+    ".computing_systems": ["System", "find_system"],
     "..data.datasets": ["Pair", "pair_folders", "with_lead_in"],
     ".arrays": ["score"],
     ".report": ["summary"],
