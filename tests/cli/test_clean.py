@@ -295,7 +295,13 @@ def test_clean_refuses_two_sources_of_one_target(corpus, clean):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 @pytest.mark.parametrize(
-    "number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name
+    "number",
+    [
+        pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
+        signal.SIGTERM,
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+    ],
+    ids=lambda number: number.name,
 )
 def test_clean_resumes_after_signal_in_two_shards(models, tmp_path, number):
     count = 40

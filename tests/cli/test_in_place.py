@@ -113,11 +113,13 @@ def samples(name: str) -> int:
         return sum(map(len, source.blocks()))
 
 
+@pytest.mark.slow
 def test_killed_at_random_times(here):
     before = original(here)
     _kill("a.wav", before, lambda: check(here, before))
 
 
+@pytest.mark.slow
 @needs_ffmpeg
 @pytest.mark.parametrize("suffix", ["flac", "mp3", "m4a"])
 def test_tagged_files_killed_at_random_times(here, suffix):

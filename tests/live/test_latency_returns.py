@@ -11,7 +11,9 @@ from qse.live.jitter_buffer import CALM
 from qse.live.loudspeaker import RECOVERED, TOLERATED, Loudspeaker
 
 
-@pytest.mark.parametrize("count, drift", [(10, 0.0), (1, 2e-4), (1, -2e-4)])
+@pytest.mark.parametrize(
+    "count, drift", [pytest.param(10, 0.0, marks=pytest.mark.slow), (1, 2e-4), (1, -2e-4)]
+)
 def test_latency_comes_back_after_each_disturbance(count, drift):
     speaker, times, waits, _ = run(count, drift)
     start = waits[times > 40][0]

@@ -181,6 +181,7 @@ def test_run_takes_parts_from_the_process_beside_it(tmp_path, parts):
     assert [line.split(":")[0] for line in told] == ["part-001.zip taken in"]
 
 
+@pytest.mark.slow
 def test_two_processes_use_a_part_from_the_same_step_on(tmp_path, parts):
     """A run resumed in two processes takes in what has arrived, a few steps ahead of both."""
     folder = tmp_path / "parts"

@@ -39,6 +39,7 @@ def test_launch_reports_a_killed_process():
         parallel.launch(processes.killed, 2)
 
 
+@pytest.mark.slow
 def test_launch_reports_a_killed_process_that_another_noticed_first():
     with pytest.raises(QseError, match=r"^process 0 terminated with signal SIGKILL; if there is"):
         parallel.launch(processes.killed_and_noticed_by_another, 2)
@@ -162,6 +163,7 @@ def torchrun(options: list[str], *arguments) -> subprocess.Popen:
     )
 
 
+@pytest.mark.slow
 def test_torchrun_trains_on_two_nodes_as_one_process_does(tmp_path):
     """A run of two processes that is killed, and resumed on two nodes with two each, has the
     weights of one process that takes the same batches."""
