@@ -6,7 +6,7 @@ import numpy as np
 import soundfile
 
 from qse.audio.formats import Layout
-from qse.audio.reader import Source
+from qse.audio.reader import AudioFile
 
 KINDS = [
     *(
@@ -47,7 +47,7 @@ def make(
 
 def read(path: Path) -> int:
     """Return the samples per channel that can be read."""
-    with Source(path) as source:
+    with AudioFile(path) as source:
         return sum(len(block) for block in source.blocks())
 
 

@@ -45,8 +45,10 @@ class RealCore(nn.Module):
     def __init__(self, config: ConformerConfig):
         super().__init__()
         c = config.channels
-        encoder = DilatedDense(c, c, config.encoder, config.dropout, stride=2, layer=GatedLayer)
-        self.encoder = nn.Sequential(_unit(3, c, 3), encoder)
+        self.encoder = nn.Sequential(
+            _unit(3, c, 3),
+            DilatedDense(c, c, config.encoder, config.dropout, stride=2, layer=GatedLayer),
+        )
         self.blocks = nn.Sequential()
         for _ in range(config.layers):
             self.blocks.append(AlongAxis(TIME, Block(config)))

@@ -34,7 +34,7 @@ STRINGS = (
 )
 
 
-class FfmpegSource:
+class FfmpegDecoder:
     """Read a sound track of a file through ffmpeg; see AudioReader.
 
     Its length is unknown until the end.
@@ -88,7 +88,7 @@ class FfmpegSource:
             raise QseError(f"{self.name} {fault}")
         self.layout = Layout(rate, channels, "WAV", _subtype(found), "FILE", _strings(self.media))
 
-    def __enter__(self) -> "FfmpegSource":
+    def __enter__(self) -> "FfmpegDecoder":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -72,25 +72,25 @@ def open_audio(
     as it goes and set `damage`. track: the number of the sound track, from 1, in a file that has
     several.
     """
-    from .ffmpeg import FfmpegSource, is_readable
+    from .ffmpeg import FfmpegDecoder, is_readable
 
     name = name or str(path)
     found = inspected(path, name)
     if found.needs_ffmpeg or (found.kind is None and suffix_of(path) in FOREIGN):
-        return FfmpegSource(path, name, salvage, track, found)
+        return FfmpegDecoder(path, name, salvage, track, found)
     try:
-        source = Source(path, name, salvage, found)
+        source = AudioFile(path, name, salvage, found)
     except NotRead:
         if not is_readable(found, name, salvage):
             raise
-        return FfmpegSource(path, name, salvage, track, found)
+        return FfmpegDecoder(path, name, salvage, track, found)
     if track > 1:
         source.__exit__()
         raise QseError(f"{source.name} has no sound track {track}: it has 1")
     return source
 
 
-class Source:
+class AudioFile:
     """Read an audio file with libsndfile; see AudioReader."""
 
     def __init__(
@@ -123,7 +123,7 @@ class Source:
         self.samples = self.inspection.samples(file) if known else None
         self.channel_mask = self.inspection.channel_mask
 
-    def __enter__(self) -> "Source":
+    def __enter__(self) -> "AudioFile":
         return self
 
     def __exit__(self, *_: object) -> None:

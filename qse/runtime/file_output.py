@@ -13,7 +13,7 @@ from ..audio.bit_rate import LOSSY, BitRate, settings
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
 from ..audio.content import inspect, wrong_suffix
-from ..audio.ffmpeg import FfmpegSource
+from ..audio.ffmpeg import FfmpegDecoder
 from ..audio.ffmpeg_input import need_ffmpeg
 from ..audio.formats import Layout, suffix_of
 from ..audio.mapped_metadata import needs_strings
@@ -194,7 +194,7 @@ def _write_media(
             reader = (
                 first
                 if place == 0
-                else FfmpegSource(job.source, job.name, options.salvage, number + 1, origin)
+                else FfmpegDecoder(job.source, job.name, options.salvage, number + 1, origin)
             )
             with reader:
                 samples = _write_sound(sound.path, reader, clipping.counted(enhance(reader)))

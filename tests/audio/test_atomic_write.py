@@ -11,7 +11,7 @@ from audio_files import WAV, make, read, tone
 
 from qse.audio import claim
 from qse.audio.atomic_write import atomic_path, claimed_path, discard_unfinished
-from qse.audio.reader import Source
+from qse.audio.reader import AudioFile
 from qse.audio.writer import write
 from qse.errors import QseError
 
@@ -19,7 +19,7 @@ from qse.errors import QseError
 def test_atomic_path_ignores_old_temporary_files(tmp_path):
     path = make(tmp_path / "a.wav", tone(1000), "PCM_16")
     (tmp_path / f".b.wav.{os.getpid()}.part").write_bytes(b"half")
-    with Source(path) as file:
+    with AudioFile(path) as file:
         write(tmp_path / "b.wav", file.blocks(), file.layout)
     assert soundfile.info(tmp_path / "b.wav").frames == 1000 and not list(tmp_path.glob(".qse-*"))
 

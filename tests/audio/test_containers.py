@@ -8,7 +8,7 @@ import pytest
 import soundfile
 from audio_files import KINDS, make, ogg_checksum, read, tone
 
-from qse.audio.reader import Source
+from qse.audio.reader import AudioFile
 from qse.errors import QseError
 
 
@@ -42,7 +42,7 @@ def test_has_more_refuses_joined_files(tmp_path, suffix):
     joined.write_bytes(2 * one.read_bytes())
     assert soundfile.info(joined).frames < 50000
     with pytest.raises(QseError, match=rf"joined.{suffix} holds more than libsndfile reads"):
-        Source(joined)
+        AudioFile(joined)
 
 
 def test_has_more_checks_an_mp3_without_length(tmp_path):
@@ -95,7 +95,7 @@ def test_has_more_refuses_an_unfinished_wav(tmp_path):
         with pytest.raises(
             QseError, match=r"holds more than libsndfile reads .*unfinished.*salvage=True"
         ):
-            Source(path)
+            AudioFile(path)
     data[4:8] = struct.pack("<I", 0)
     data[40:44] = struct.pack("<I", 2 * 48000)  # as some programs leave it
     path.write_bytes(data)
@@ -107,7 +107,7 @@ def test_has_more_refuses_a_wav_above_4_gib(tmp_path):
     with path.open("r+b") as file:
         file.truncate((1 << 32) + path.stat().st_size)  # takes no room on disk
     with pytest.raises(QseError, match="holds more than libsndfile reads"):
-        Source(path)
+        AudioFile(path)
 
 
 @pytest.mark.parametrize("announced", [0x7FFFFFDB, 0x80000000, 0xFFFFFFFF])
@@ -122,7 +122,7 @@ def test_has_more_refuses_a_long_wav_from_a_pipe(tmp_path, announced, channels):
     with path.open("r+b") as file:
         file.truncate(announced + (1 << 20))  # takes no room on disk
     with pytest.raises(QseError, match="holds more than libsndfile reads"):
-        Source(path)
+        AudioFile(path)
 
 
 def test_has_more_accepts_tags_after_a_long_wav(tmp_path):
@@ -136,7 +136,7 @@ def test_has_more_accepts_tags_after_a_long_wav(tmp_path):
         file.truncate(44 + size)
         file.seek(44 + size)
         file.write(b"LIST" + (5000).to_bytes(4, "little") + bytes(5000))
-    with Source(path) as source:
+    with AudioFile(path) as source:
         assert source.samples == size // 2
 
 

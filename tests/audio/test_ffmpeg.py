@@ -9,7 +9,7 @@ import soundfile
 from audio_files import make, tone
 
 from qse.audio import ffmpeg_input
-from qse.audio.ffmpeg import FfmpegSource
+from qse.audio.ffmpeg import FfmpegDecoder
 from qse.audio.reader import open_audio
 from qse.errors import QseError
 
@@ -75,7 +75,7 @@ def test_ffmpeg_source_refuses_what_has_no_sound(tmp_path, video):
         ("missing.m4a", "no such file"),
     ):
         with pytest.raises(QseError, match=rf"{name}.*{reason}"):
-            FfmpegSource(tmp_path / name)
+            FfmpegDecoder(tmp_path / name)
 
 
 @needs_ffmpeg

@@ -14,7 +14,7 @@ import soundfile
 from tagged_files import ffmpeg, needs_ffmpeg, wav
 
 from qse.audio import ffmpeg_input, ffmpeg_process
-from qse.audio.ffmpeg import FfmpegSource
+from qse.audio.ffmpeg import FfmpegDecoder
 from qse.audio.ffmpeg_process import Child, ended_when, run
 from qse.audio.probe import probe
 from qse.audio.reader import open_audio
@@ -133,7 +133,7 @@ def test_files_of_every_suffix_that_ffmpeg_writes_are_read(tmp_path):
     for suffix in ("m4a", "mp4", "mov", "mka", "mkv", "webm", "aac", "ac3", "wma", "avi", "ts"):
         path = tmp_path / f"b.{suffix}"
         ffmpeg("-i", source, path)
-        with FfmpegSource(path) as read:
+        with FfmpegDecoder(path) as read:
             assert sum(map(len, read.blocks())) > 15000, suffix
 
 
@@ -147,8 +147,8 @@ def test_cover_of_256_megapixels_takes_little_memory(here, command):
 import resource, sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 from pathlib import Path
-from qse.audio.ffmpeg import FfmpegSource
-with FfmpegSource(Path("cover.m4a")) as source:
+from qse.audio.ffmpeg import FfmpegDecoder
+with FfmpegDecoder(Path("cover.m4a")) as source:
     assert sum(map(len, source.blocks())) > 15000
 assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 200 << 10
 """
@@ -206,7 +206,7 @@ def test_program_that_stands_still_is_ended(tmp_path, monkeypatch):
     path = wav(tmp_path / "a.m4a")
     assert probe(path) is None
     with pytest.raises(QseError, match=r"a\.m4a"):
-        FfmpegSource(path)
+        FfmpegDecoder(path)
 
 
 @posix

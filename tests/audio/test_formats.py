@@ -8,7 +8,7 @@ import soundfile
 from audio_files import make, tone
 
 from qse.audio.formats import Layout, format_of
-from qse.audio.reader import Source
+from qse.audio.reader import AudioFile
 from qse.audio.writer import write
 from qse.errors import QseError
 
@@ -27,7 +27,7 @@ from qse.errors import QseError
 )
 def test_layout_to_another_suffix(tmp_path, source, subtype, target, expected):
     path = make(tmp_path / source, tone(1000), subtype)
-    with Source(path) as file:
+    with AudioFile(path) as file:
         layout = file.layout.to(tmp_path / target)
         write(tmp_path / target, file.blocks(), layout)
     written = soundfile.info(tmp_path / target)

@@ -7,7 +7,7 @@ import pytest
 import soundfile
 from audio_files import make, read, tone
 
-from qse.audio.reader import BLOCK, Source
+from qse.audio.reader import BLOCK, AudioFile
 from qse.audio.wav import Wav
 from qse.data.recordings import length_and_rate
 from qse.errors import QseError
@@ -15,7 +15,7 @@ from qse.errors import QseError
 
 def test_source_reads_mp3_blocks_without_clicks(tmp_path):
     path = make(tmp_path / "a.mp3", tone(2 * BLOCK, 2))
-    with Source(path) as source:
+    with AudioFile(path) as source:
         blocks = np.concatenate(list(source.blocks()))
     np.testing.assert_allclose(blocks, soundfile.read(path, dtype="float32")[0], atol=1e-6)
 
@@ -24,7 +24,7 @@ def test_source_reads_mp3_blocks_without_clicks(tmp_path):
 def test_source_refuses_a_named_pipe(tmp_path):
     os.mkfifo(tmp_path / "a.wav")
     with pytest.raises(QseError, match=r"a.wav is a pipe or a device: .*standard input"):
-        Source(tmp_path / "a.wav")
+        AudioFile(tmp_path / "a.wav")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -36,7 +36,7 @@ def test_a_pipe_in_place_of_a_resource_fork_is_not_opened(tmp_path, monkeypatch,
     os.mkfifo(tmp_path / fork)
     monkeypatch.setattr(soundfile, "SoundFile", lambda path: pytest.fail("it was opened"))
     with pytest.raises(QseError, match=r"a\.wav cannot be read: .* is no regular file"):
-        Source(tmp_path / "a.wav")
+        AudioFile(tmp_path / "a.wav")
     with pytest.raises(QseError, match="is no regular file"):
         length_and_rate(tmp_path / "a.wav")
 
@@ -45,7 +45,7 @@ def test_the_longest_names_are_read(tmp_path):
     """Those for a resource fork would be too long."""
     path = make(tmp_path / f"{'a' * 251}.wav", tone(1000))
     assert read(path) == 1000
-    with Source(path) as source:
+    with AudioFile(path) as source:
         assert sum(map(len, source.blocks())) == 1000
 
 
@@ -56,7 +56,7 @@ def test_source_reports_missing_permission(tmp_path, monkeypatch):
     make(tmp_path / "a.wav", tone(1000))
     monkeypatch.setattr(type(tmp_path), "open", deny)  # chmod keeps no administrator out
     with pytest.raises(QseError, match=r"a.wav cannot be read: Permission denied"):
-        Source(tmp_path / "a.wav")
+        AudioFile(tmp_path / "a.wav")
 
 
 def test_source_reports_a_failing_disk(tmp_path, monkeypatch):
@@ -66,7 +66,7 @@ def test_source_reports_a_failing_disk(tmp_path, monkeypatch):
     make(tmp_path / "a.wav", tone(1000))
     monkeypatch.setattr(Wav, "has_more", fail)
     with pytest.raises(QseError, match=r"a\.wav cannot be read: Input/output error"):
-        Source(tmp_path / "a.wav")
+        AudioFile(tmp_path / "a.wav")
 
 
 def test_source_refuses_files_without_sound(tmp_path):
@@ -86,7 +86,7 @@ def test_source_refuses_files_without_sound(tmp_path):
     (tmp_path / "folder.wav").mkdir()
     check("folder.wav", None, "is a folder")
     with pytest.raises(QseError, match="the microphone is empty"):
-        Source(tmp_path / "empty.wav", "the microphone")
+        AudioFile(tmp_path / "empty.wav", "the microphone")
 
 
 @pytest.mark.parametrize("at", [100, BLOCK + 100])
@@ -124,7 +124,7 @@ def test_source_refuses_a_flac_without_samples(tmp_path):
         2 * (4096).to_bytes(2, "big") + bytes(6) + rate_channels_bits.to_bytes(8, "big") + bytes(16)
     )
     path.write_bytes(b"fLaC\x80\0\0\x22" + streaminfo)
-    with pytest.raises(QseError, match="no samples"), Source(path) as source:
+    with pytest.raises(QseError, match="no samples"), AudioFile(path) as source:
         list(source.blocks())
 
 
@@ -142,7 +142,7 @@ def test_source_reads_a_flac_of_unknown_length(tmp_path):
     data[21] &= 0xF0  # the 36 bits that count the samples
     data[22:26] = bytes(4)
     path.write_bytes(data)
-    with Source(path) as source:
+    with AudioFile(path) as source:
         assert source.samples is None
     assert read(path) == 5000
 
@@ -156,4 +156,4 @@ def test_source_refuses_a_file_without_its_header(tmp_path, suffix):
         with pytest.raises(
             QseError, match=rf"a\.{suffix} is not an audio file, or its beginning is damaged"
         ):
-            Source(path, salvage=salvage)
+            AudioFile(path, salvage=salvage)

@@ -12,7 +12,7 @@ import soundfile
 from audio_files import CONTAINER, KINDS, WAV, make, read, tone
 
 from qse.audio.formats import Layout
-from qse.audio.reader import BLOCK, Source
+from qse.audio.reader import BLOCK, AudioFile
 from qse.audio.writer import update_header, write
 from qse.errors import QseError
 
@@ -40,7 +40,7 @@ FULL = [("wav", "PCM_16"), ("flac", "PCM_16"), ("ogg", "VORBIS"), ("opus", "OPUS
 @pytest.mark.parametrize("suffix, subtype", KINDS)
 def test_write_copies_format_length_and_samples(tmp_path, suffix, subtype):
     path = make(tmp_path / f"a.{suffix}", tone(BLOCK + 5000, 2), subtype)
-    with Source(path) as source:
+    with AudioFile(path) as source:
         assert source.samples == BLOCK + 5000
         layout = source.layout.to(tmp_path / f"b.{suffix}")
         assert write(tmp_path / f"b.{suffix}", source.blocks(), layout) == BLOCK + 5000
@@ -61,7 +61,7 @@ def test_write_keeps_tags(tmp_path):
             file.title = "Gespräch"
             file.artist = "someone"
             file.write(tone(20000))
-        with Source(path) as source:
+        with AudioFile(path) as source:
             write(tmp_path / f"b.{suffix}", source.blocks(), source.layout)
         copy = soundfile.SoundFile(tmp_path / f"b.{suffix}").copy_metadata()
         assert (copy["title"], copy["artist"]) == ("Gespräch", "someone"), suffix

@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse_papers.networks.conformer import Block, ConformerConfig, ConvModule, GatedLayer
+from qse_papers.networks.conformer import Block, ConformerConfig, ConvModule, GatedLayer, RealCore
 from qse_papers.networks.dilated_densenet import DilatedDense
 from tensors import as_trained
 
@@ -29,3 +29,11 @@ def test_conv_module_reaches_half_a_kernel():
 def test_dense_halves_frequency_in_its_last_layer():
     dense = as_trained(DilatedDense(4, 4, (1, 2), 0.0, stride=2, layer=GatedLayer))
     assert dense(torch.randn(1, 4, 6, 9)).shape == (1, 4, 6, 5)
+
+
+def test_first_weights_are_drawn_in_the_order_of_the_signal():
+    """So that a seed gives the network of before."""
+    torch.manual_seed(0)
+    first = torch.nn.Conv2d(3, 8, 3, bias=False).weight
+    torch.manual_seed(0)
+    torch.testing.assert_close(RealCore(CONFIG).encoder[0][0].weight, first, rtol=0, atol=0)
