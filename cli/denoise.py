@@ -44,7 +44,11 @@ class Handling:
     bit_rate: Annotated[
         float | None,
         typer.Option(
-            min=6, max=1000, metavar="KBIT", help="kbit/s of lossy outputs. [default: as the input]"
+            min=6,
+            max=1000,
+            metavar="KBIT",
+            callback=number,
+            help="kbit/s of lossy outputs. [default: as the input]",
         ),
     ] = None
     keep_times: Annotated[
@@ -73,6 +77,7 @@ class Handling:
             min=-50,
             max=-5,
             metavar="LUFS",
+            callback=number,
             help="Bring outputs to this loudness, such as -16. [default: as it comes]",
         ),
     ] = None

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Band, Overwrite, Strength, models_that_begin
+from .options import Band, Overwrite, Strength, models_that_begin, number
 
 Input = Annotated[
     str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")
@@ -78,7 +78,10 @@ Model = Annotated[
 Latency = Annotated[
     float | None,
     typer.Option(
-        min=0, metavar="MS", help="Use the best model that delays by at most MS milliseconds."
+        min=0,
+        metavar="MS",
+        callback=number,
+        help="Use the best model that delays by at most MS milliseconds.",
     ),
 ]
 Bypass = Annotated[bool, typer.Option("--bypass", help="Begin with the noisy signal.")]
@@ -92,7 +95,11 @@ Blocksize = Annotated[
 Buffer = Annotated[
     float,
     typer.Option(
-        min=1, max=500, metavar="MS", help="Output buffer: larger = fewer dropouts, more latency."
+        min=1,
+        max=500,
+        metavar="MS",
+        callback=number,
+        help="Output buffer: larger = fewer dropouts, more latency.",
     ),
 ]
 Plain = Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import bars
-from .options import NOISE, RECIPE, SPEECH, Change
+from .options import NOISE, RECIPE, SPEECH, Change, number
 from .streams import say
 
 
@@ -19,7 +19,8 @@ def mix(
     ],
     count: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 120,
     seconds: Annotated[
-        float, typer.Option(min=0.5, max=30, help="Length of each pair in seconds.")
+        float,
+        typer.Option(min=0.5, max=30, callback=number, help="Length of each pair in seconds."),
     ] = 4.0,
     recipe: Annotated[str, RECIPE] = "live-base",
     change: Change = None,

@@ -48,9 +48,9 @@ def test_option_of_another_program_is_answered_with_the_own_one(command, here, l
 
 def test_other_unknown_options_are_reported_as_before(command, here):
     status, _, err = command("denoise", "-z", "a.wav")
-    assert status == 2 and "No such option: -z" in err
+    assert status == 2 and "No such option" in err and "-z" in err
     status, _, err = command("info", "-m")
-    assert status == 2 and "No such option: -m" in err
+    assert status == 2 and "No such option" in err and "-m" in err
 
 
 def test_shell_completes_names_of_models(models, monkeypatch, capsys):
@@ -70,3 +70,20 @@ def completed(words, monkeypatch, capsys) -> list[str]:
     with pytest.raises(SystemExit):
         app(prog_name="qse")
     return capsys.readouterr().out.split()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("denoise", "a.wav", "--bit-rate"),
+        ("denoise", "a.wav", "--loudness"),
+        ("denoise", "a.wav", "--split"),
+        ("live", "--latency"),
+        ("live", "--buffer"),
+        ("mix", "--speech", "s", "--noise", "n", "--out", "o", "--seconds"),
+    ],
+)
+def test_what_is_no_number_is_below_no_limit(command, here, line):
+    """NaN is neither below the lowest value nor above the highest."""
+    status, _, err = command(*line, "nan")
+    assert status == 2 and "nan" in err

@@ -6,8 +6,8 @@ Needs websockets. Each call sends 20 ms of mu-law at 8 kHz when they are due, at
 within these 20 ms, and waits for the answers. Delay: from the time when a packet is due to its
 answer. The server is a process of its own; `--single` gives each call a PcmStream in place of the
 group. `--pace 0.5` lets time run at half its speed, for a machine that is too slow or too busy: the
-processor time of a second of a call is then still that, and the delay is that of half as many
-calls.
+processor time for a second of sound is then still that, since as many packets are enhanced
+together. `--direct` measures the processor time of both ways in this process, without websockets.
 """
 
 import argparse
@@ -18,16 +18,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from websockets.asyncio.client import connect
+import soundfile
+from websockets.asyncio.client import ClientConnection, connect
 
+from qse.integrations.g711 import MU_LAW
 from qse.integrations.pcm import PcmStream
+from qse.integrations.stream_group import StreamGroup
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "examples"))
 import phone_server
+from phone_server import RATE
 
 PACKET = 160  # bytes
 
@@ -40,7 +46,7 @@ class SingleCalls:
         self.open()  # loads the model
 
     def open(self) -> PcmStream:
-        return PcmStream("live-tiny", phone_server.RATE, coding="mu-law")
+        return PcmStream("live-tiny", RATE, coding="mu-law")
 
     async def enhanced(self, call: PcmStream, payload: bytes) -> bytes:
         loop = asyncio.get_running_loop()
@@ -51,29 +57,88 @@ class SingleCalls:
         await asyncio.Event().wait()
 
 
-async def call(address: str, wanted: argparse.Namespace, number: int) -> list[float]:
+async def call(socket: ClientConnection, wanted: argparse.Namespace, number: int) -> list[float]:
     """Speak for some seconds; return the delay of each answer in seconds."""
     rng = np.random.default_rng(number)
     payload = rng.integers(0, 256, PACKET, np.uint8).tobytes()
-    step = PACKET / phone_server.RATE / wanted.pace
+    step = PACKET / RATE / wanted.pace
     delays = []
-    async with connect(address, compression=None) as socket:
-        begin = time.monotonic() + 1 + step * rng.random()
-        for sent in range(round(wanted.seconds / wanted.pace / step)):
-            due = begin + sent * step
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            await socket.send(payload)
-            answer = await socket.recv()
-            assert len(answer) == PACKET
-            delays.append(time.monotonic() - due)
+    begin = time.monotonic() + 1 + step * rng.random()
+    for sent in range(round(wanted.seconds / wanted.pace / step)):
+        due = begin + sent * step
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        await socket.send(payload)
+        answer = await socket.recv()
+        assert len(answer) == PACKET
+        delays.append(time.monotonic() - due)
+    await socket.close()
     return delays
 
 
-async def place(address: str, wanted: argparse.Namespace) -> np.ndarray:
-    """Place all calls; return the delays of all packets in milliseconds."""
+async def place(address: str, wanted: argparse.Namespace, process: int) -> tuple[np.ndarray, float]:
+    """Place all calls; return the delays of all packets in milliseconds, and the processor time
+    that the server took for them in seconds."""
+    sockets = []
+    for _ in range(wanted.calls):
+        socket = await connect(address, compression=None, open_timeout=60, ping_interval=None)
+        sockets.append(socket)
+    before = processor_time(process)
     numbers = range(wanted.calls)
-    found = await asyncio.gather(*[call(address, wanted, number) for number in numbers])
-    return 1000 * np.concatenate(found)
+    found = await asyncio.gather(*[call(sockets[number], wanted, number) for number in numbers])
+    return 1000 * np.concatenate(found), processor_time(process) - before
+
+
+def directly(wanted: argparse.Namespace) -> None:
+    """Print the processor time of both ways without websockets, in turn, for sound of speech and
+    noise that all calls send at once."""
+    noisy, _ = soundfile.read(ROOT / "assets/noisy.wav", dtype="float32")
+    sound = [MU_LAW.encode(noisy[2 * RATE + 37 * n :][: 2 * RATE : 2]) for n in range(wanted.calls)]
+    rounds = round(wanted.seconds * RATE / PACKET)
+    used: dict[str, list[float]] = {"single streams": [], "a group": []}
+    memory = {}
+    for _ in range(3):
+        for way, times in used.items():
+            before = resident()
+            enhance = of_single(wanted.calls) if way == "single streams" else of_group(wanted.calls)
+            enhance([payload[:PACKET] for payload in sound])
+            began = time.process_time()
+            for number in range(1, rounds + 1):
+                start = number * PACKET % RATE
+                enhance([payload[start : start + PACKET] for payload in sound])
+            times.append(time.process_time() - began)
+            memory.setdefault(way, resident() - before)
+    for way, times in used.items():
+        shares = sorted(100 * seconds / (wanted.calls * wanted.seconds) for seconds in times)
+        shown = ", ".join(f"{share:.2f}" for share in shares)
+        print(f"{wanted.calls} calls, {way}: {shown} % of a core for each, {memory[way]:.0f} MiB")
+    print(f"    load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
+
+
+def of_single(calls: int) -> Callable[[list[bytes]], object]:
+    """Return a function of the packets of all calls, with a stream for each."""
+    streams = [PcmStream("live-tiny", RATE, coding="mu-law") for _ in range(calls)]
+
+    def enhance(packets: list[bytes]) -> list[bytes]:
+        return [stream.process(packet) for stream, packet in zip(streams, packets, strict=True)]
+
+    return enhance
+
+
+def of_group(calls: int) -> Callable[[list[bytes]], object]:
+    """Return a function of the packets of all calls, with a group of streams."""
+    group = StreamGroup("live-tiny")
+    streams = [group.open(RATE) for _ in range(calls)]
+
+    def enhance(packets: list[bytes]) -> list[bytes]:
+        blocks = dict(zip(streams, map(MU_LAW.decode, packets), strict=True))
+        return list(map(MU_LAW.encode, group.process(blocks).values()))
+
+    return enhance
+
+
+def resident() -> float:
+    """Return the memory of this process in MiB (Linux)."""
+    return int(re.findall(r"VmRSS:\s+(\d+)", Path("/proc/self/status").read_text())[0]) / 1024
 
 
 def processor_time(process: int) -> float:
@@ -84,16 +149,17 @@ def processor_time(process: int) -> float:
 
 def measure(wanted: argparse.Namespace) -> None:
     """Start the server, place the calls, and print what was used."""
-    line = [sys.executable, __file__, "--serve", *(["--single"] if wanted.single else [])]
+    line = [sys.executable, __file__, "--serve", "--pace", str(wanted.pace)]
+    line += ["--single"] if wanted.single else []
     server = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     address = re.findall("ws://.*", server.stdout.readline())[0]
-    before = processor_time(server.pid)
-    delays = asyncio.run(place(address, wanted))
-    used = processor_time(server.pid) - before
-    memory = re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[0]
-    server.send_signal(signal.SIGINT)
-    server.wait(30)
+    try:
+        delays, used = asyncio.run(place(address, wanted, server.pid))
+        memory = re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[0]
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(30)
     share = 100 * used / (wanted.calls * wanted.seconds)
     median, late, latest = np.quantile(delays, [0.5, 0.99, 1])
     kind = "single streams" if wanted.single else "a group"
@@ -111,10 +177,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="of sound of each call")
     parser.add_argument("--pace", type=float, default=1.0)
     parser.add_argument("--single", action="store_true")
+    parser.add_argument("--direct", action="store_true", help="both ways, without websockets")
     parser.add_argument("--serve", action="store_true", help="be the server")
     wanted = parser.parse_args()
+    if wanted.direct:
+        return directly(wanted)
     if not wanted.serve:
         return measure(wanted)
+    phone_server.COLLECT /= wanted.pace
     calls = SingleCalls() if wanted.single else phone_server.Calls()
     try:
         asyncio.run(phone_server.run(calls, "127.0.0.1", 0))
