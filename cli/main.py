@@ -161,6 +161,9 @@ def main() -> None:
 def _run() -> None:
     """Run the command in the arguments; print a user's error as one sentence and exit with its
     status."""
+    # processes of Python that are started import nothing from the working folder: recordings of
+    # others may lie there, and a file multiprocessing.py beside them
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         for number in active_signals():
             signal.signal(number, _end)

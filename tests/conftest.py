@@ -92,6 +92,8 @@ def command(monkeypatch, capsys):
     (exit status, stdout, stderr)."""
     from qse_cli.main import main
 
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")  # which the command sets, for this test alone
+
     def call(*arguments) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["qse", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:

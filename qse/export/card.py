@@ -8,6 +8,7 @@ from pathlib import Path
 from ..data.multi_rate import WIDE_BAND
 from ..machine import processor
 from ..networks import Network, TwoGrids
+from ..printable import printable
 from ..train.recipe import RunConfig
 from ..train.validation import UNKNOWN
 from .cost import ModelCost
@@ -120,7 +121,7 @@ class Card:
     def _training(self) -> str:
         # hours of the origin are counted too
         header = self.header
-        origin = self.header.get("origin")
+        origin = printable(header.get("origin", ""))
         skipped = int(header.get("skipped", 0))  # their gradients were not finite
         steps = f"{header['step']} steps" + (f" ({skipped} left out)" if skipped else "")
         steps += f" after those of {origin}, in all " if origin else ", "
@@ -132,8 +133,8 @@ class Card:
     def _reproduction(self) -> Iterator[str]:
         """Yield a sentence and the command that repeats the last run."""
         header = self.header
-        origin = self.header.get("origin")
-        options = header.get("options", "--speech SPEECH --noise NOISE --valid VALID")
+        origin = printable(header.get("origin", ""))
+        options = printable(header.get("options", "--speech SPEECH --noise NOISE --valid VALID"))
         command = f"qse train --recipe config.toml {options} --out RUN" + (
             f" --from {origin}" if origin else ""
         )

@@ -70,7 +70,26 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             f"{path}: is damaged, its weights have other names than their average or optimizer; "
             f"{CURE}"
         )
+    if _shapes_differ(tensors):
+        raise QseError(
+            f"{path}: is damaged, its weights have other shapes than their average or optimizer; "
+            f"{CURE}"
+        )
     return tensors, header
+
+
+def _shapes_differ(tensors: Mapping[str, Tensor]) -> bool:
+    """Return whether an average, or what an optimiser keeps besides single numbers, has another
+    shape than its weight."""
+    for name, tensor in tensors.items():
+        kind, _, weight = name.partition(".")
+        if kind == "optimizer" and tensor.ndim:
+            weight = weight.partition(".")[2]
+        elif kind != "average":
+            continue
+        if tensor.shape != tensors[f"model.{weight}"].shape:
+            return True
+    return False
 
 
 def check_header(path: Path, header: Mapping[str, str]) -> None:

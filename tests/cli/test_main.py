@@ -11,6 +11,30 @@ from qse_papers import EXPERIMENTS
 
 import qse
 
+STARTER = """
+import multiprocessing, sys
+from qse_cli.main import main
+
+if __name__ == "__main__":
+    sys.argv = ["qse", "--version"]
+    try:
+        main()
+    except SystemExit:
+        process = multiprocessing.get_context("spawn").Process(target=print, args=["started"])
+        process.start()
+        process.join()
+"""
+
+
+def test_processes_import_nothing_from_the_working_folder(tmp_path):
+    """As those that score or mix: recordings of others may lie there."""
+    (work := tmp_path / "work").mkdir()
+    (work / "multiprocessing.py").write_text("open('ran', 'w')")
+    (tmp_path / "start.py").write_text(STARTER)
+    line = [sys.executable, tmp_path / "start.py"]
+    done = subprocess.run(line, cwd=work, capture_output=True, text=True)
+    assert "started" in done.stdout and not (work / "ran").exists()
+
 
 def test_main_version(command):
     assert command("--version")[:2] == (0, f"qse {qse.__version__}\n")

@@ -42,6 +42,11 @@ def test_card_of_a_streaming_model(card):
     )
 
 
+def test_card_shows_texts_of_a_foreign_run_escaped(card):
+    text = replace(card, header={**HEADER, "origin": "a\x1b", "options": "b\n\x07"}).text()
+    assert "\x1b" not in text and "\x07" not in text and "b\\n\\x07 --out RUN" in text
+
+
 def test_card_of_an_offline_model(card, offline_network):
     text = replace(card, network=offline_network, costs={16000: ModelCost(0.5, 1, 1e9)}).text()
     assert (

@@ -64,6 +64,11 @@ def test_weights_load_names_damaged_files(tmp_path):
             weights.load_tensors(tmp_path / name)
 
 
+def reshaped(tensors, start):
+    """Return a tensor of another shape for the first name that begins with `start`."""
+    return {next(name for name in tensors if name.startswith(start)): torch.zeros(3, 5)}
+
+
 @pytest.mark.parametrize(
     "damage, words",
     [
@@ -78,8 +83,13 @@ def test_weights_load_names_damaged_files(tmp_path):
             "names",
         ),
         (lambda tensors, header: tensors.update({"optimizer.step.x": torch.ones(1)}), "names"),
+        (lambda tensors, header: tensors.update(reshaped(tensors, "average.")), "shapes"),
+        (lambda tensors, header: tensors.update(reshaped(tensors, "optimizer.exp_avg.")), "shapes"),
     ],
-    ids=["no number", "no integer", "no score", "no table", "no average", "unknown parameter"],
+    ids=[
+        *("no number", "no integer", "no score", "no table", "no average", "unknown parameter"),
+        *("another average", "another momentum"),
+    ],
 )
 def test_checkpoint_load_refuses_a_damaged_file(
     finished_run, training_audio, tmp_path, damage, words
