@@ -1,5 +1,5 @@
 """Generate assets/clean.wav and assets/noisy.wav, a synthetic voice (flite) in synthetic noise, and
-the sample of the page, which is the latter.
+the sample of the page, the beginning of the latter.
 
     apt-get install flite
     python assets/make.py
@@ -23,6 +23,7 @@ from qse.data.synthetic_noise import clicks, coloured, hum
 RATE = 16000
 HERE = Path(__file__).parent
 SAMPLE = HERE.parent / "qse/web/sample.flac"
+SAMPLE_SECONDS = 5
 TEXT = (
     "Good morning. This recording was made in a noisy room, "
     "but every word of it should be easy to follow. "
@@ -71,7 +72,7 @@ def main() -> None:
     for name, audio in (("noisy", noisy), ("clean", clean)):
         soundfile.write(HERE / f"{name}.wav", audio[0].numpy(), RATE, subtype="PCM_16")
     sample, _ = soundfile.read(HERE / "noisy.wav", dtype="int16")
-    soundfile.write(SAMPLE, sample, RATE, subtype="PCM_16")
+    soundfile.write(SAMPLE, sample[: SAMPLE_SECONDS * RATE], RATE, subtype="PCM_16")
 
 
 if __name__ == "__main__":
