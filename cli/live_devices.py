@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from qse.live.devices import Device
-    from qse.live.file_source import FileSource
+    from qse.live.file_input import FileInput
     from qse.live.loudspeaker import Loudspeaker
     from qse.live.microphone import Microphone
     from qse.live.protocols import SoundSystem
@@ -61,13 +61,13 @@ def opened_ports(
     from_: Path | None,
     outputs: list[str | None],
     options: PortOptions,
-) -> "tuple[Microphone | FileSource, list[Loudspeaker]]":
+) -> "tuple[Microphone | FileInput, list[Loudspeaker]]":
     """Return the source and the loudspeakers; `system` may be None if only files are used."""
     from qse.live.devices import refuse_feedback
-    from qse.live.file_source import FileSource
+    from qse.live.file_input import FileInput
     from qse.live.loudspeaker import Loudspeaker
 
-    file = FileSource(from_, options.block, options.paced, options.buffer) if from_ else None
+    file = FileInput(from_, options.block, options.paced, options.buffer) if from_ else None
     if system is None:
         assert file
         return file, []

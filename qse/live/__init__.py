@@ -16,7 +16,7 @@ Others:
     protocols.py        interfaces of sources and outputs
     sound_system.py     sound server or PortAudio; the sound server: pulse_*.py
     devices.py          list of devices; an open one: ports.py
-    file_source.py      a file in place of the microphone
+    file_input.py       a file in place of the microphone
     recorder.py         both sides to disk, in a thread of its own
     worker.py           the thread of the session
     microphone_wait.py  wait until there is a microphone

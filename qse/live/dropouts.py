@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from time import monotonic
 
-from .protocols import AudioOutput, AudioSource
+from .protocols import AudioOutput, LiveInput
 
 SETTLING = 2.0  # seconds after a pause of the process in which dropouts are not counted
 
@@ -13,7 +13,7 @@ class Dropouts:
     """The interruptions of a source and its outputs, without those that follow from a pause of the
     process."""
 
-    def __init__(self, source: AudioSource, speakers: Sequence[AudioOutput]):
+    def __init__(self, source: LiveInput, speakers: Sequence[AudioOutput]):
         self._source = source
         self._speakers = speakers
         self._settled = 0.0  # until when they are excused

@@ -36,7 +36,7 @@ class _Capture:
 
 
 class Microphone(Port):
-    """An AudioSource on an input device; of its channels the first two are mixed to one, or one is
+    """A LiveInput on an input device; of its channels the first two are mixed to one, or one is
     taken."""
 
     kind = "input"

@@ -91,8 +91,8 @@ class DevicePort(Protocol):
         """Count the device as running now, after a pause of this process."""
 
 
-class AudioSource(Protocol):
-    """A source of noisy sound: Microphone, FileSource.
+class LiveInput(Protocol):
+    """A source of noisy sound: Microphone, FileInput.
 
     `samples`: delivered so far, per channel. `dropouts`: interruptions, which `complaint`
     describes. `bad`: blocks with samples that were not finite. `is_live`: the sound cannot be had a

@@ -22,7 +22,7 @@ from .activity import SilenceCheck, SpeechIndicator
 from .downmix import Downmix
 from .dropouts import Dropouts
 from .level import Level
-from .protocols import AudioOutput, AudioSource
+from .protocols import AudioOutput, LiveInput
 from .recorder import Recorder
 
 GLIDE = 0.125  # most change of the noisy share per hop, so that a bypass is cross-faded
@@ -57,7 +57,7 @@ class LiveSession:
     def __init__(
         self,
         engine: Engine,
-        source: AudioSource,
+        source: LiveInput,
         speakers: Sequence[AudioOutput] = (),
         recorder: Recorder | None = None,
         strength: float | None = None,

@@ -10,7 +10,7 @@ import numpy as np
 from ..audio.file_mode import OWNER_ALONE
 from ..audio.writer import write
 from ..errors import QseError
-from .file_source import aligned
+from .file_input import aligned
 from .session import LiveSession
 
 

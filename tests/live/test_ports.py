@@ -10,7 +10,7 @@ from live_streams import feed, noise, start
 from sound import HEADSET, MICROPHONE, Sound
 
 from qse import QseError
-from qse.live.file_source import FileSource
+from qse.live.file_input import FileInput
 from qse.live.loudspeaker import Loudspeaker
 from qse.live.microphone import Microphone
 from qse.live.reconnect import Reconnector
@@ -23,7 +23,7 @@ def test_port_blocksize_is_hops_of_at_least_10_ms_or_10_ms(tmp_path, rate, sampl
     soundfile.write(tmp_path / "noisy.wav", noise(rate), rate)
     sound = Sound(MICROPHONE, HEADSET, rate=rate)
     ports = Microphone(sound, None, hop, 0.01), Loudspeaker(sound, None, hop, 0.01)
-    for port in (*ports, FileSource(tmp_path / "noisy.wav", hop)):
+    for port in (*ports, FileInput(tmp_path / "noisy.wav", hop)):
         assert port.blocksize == samples
     assert Microphone(sound, None, 64, 0.01).blocksize == 64
 
@@ -104,7 +104,7 @@ def test_session_keeps_the_level_of_a_file_in_antiphase_that_a_device_plays(dela
     sound = Sound(MICROPHONE, HEADSET)
     session = LiveSession(
         delay,
-        FileSource(tmp_path / "noisy.wav", paced=False),
+        FileInput(tmp_path / "noisy.wav", paced=False),
         [Loudspeaker(sound, None, None, 0.01)],
     )
     session.start()

@@ -10,7 +10,7 @@ from sound import HEADSET, MICROPHONE, Sound
 
 import qse
 from qse.audio.formats import Layout
-from qse.live.file_source import FileSource
+from qse.live.file_input import FileInput
 from qse.live.microphone import Microphone
 from qse.live.session import LiveSession
 from qse.live.worker import Worker
@@ -21,7 +21,7 @@ from qse.live.worker import Worker
 def test_worker_file_equals_denoise(tmp_path, recurrent, blocksize, rate, channels):
     audio = noise(rate // (10 if blocksize == 1 else 1) + 7, channels)
     soundfile.write(tmp_path / "noisy.wav", audio, rate, "FLOAT")
-    session = LiveSession(recurrent, FileSource(tmp_path / "noisy.wav", blocksize, paced=False))
+    session = LiveSession(recurrent, FileInput(tmp_path / "noisy.wav", blocksize, paced=False))
     session.start()
     worker = Worker(session, tmp_path / "enhanced.wav")
     worker.run()
@@ -57,7 +57,7 @@ def test_worker_ends_at_the_longest_file(tmp_path, recurrent, monkeypatch):
     target = tmp_path / "b.wav"
     soundfile.write(source, noise(4000), 16000)
     monkeypatch.setattr(Layout, "longest", 2500)
-    session = LiveSession(recurrent, FileSource(source, 160, paced=False))
+    session = LiveSession(recurrent, FileInput(source, 160, paced=False))
     session.start()
     worker = Worker(session, target)
     worker.run()

@@ -11,7 +11,7 @@ from qse.audio import held_folder
 from qse.audio.input_path import held_input, identity
 from qse.audio.reader import read_array
 from qse.errors import QseError
-from qse.live.file_source import FileSource
+from qse.live.file_input import FileInput
 from qse.runtime import batch
 from qse.runtime.batch import enhance_file
 from qse.runtime.batch_plan import FileJob, plan
@@ -119,13 +119,13 @@ def test_all_that_read_recordings_refuse_links_of_others(uploads, private):
     with pytest.raises(QseError, match="a link that another user made"):
         read_array(link)
     with pytest.raises(QseError, match="a link that another user made"):
-        FileSource(link)
+        FileInput(link)
 
 
 @linux
 def test_a_file_in_place_of_the_microphone_is_opened_once(uploads, private):
     uploads.chmod(0o777)
-    source = FileSource(uploads / "z.wav", 160, paced=False)
+    source = FileInput(uploads / "z.wav", 160, paced=False)
     exchange(uploads / "z.wav", private / "z.wav")
     assert sum(map(len, source.blocks())) == 8000
     assert source.origin.stat().st_size == (uploads / "away").stat().st_size

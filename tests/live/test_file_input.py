@@ -6,15 +6,15 @@ import numpy as np
 import soundfile
 from live_streams import noise
 
-from qse.live import file_source as files
-from qse.live.file_source import FileSource
+from qse.live import file_input as files
+from qse.live.file_input import FileInput
 
 
-def test_file_source_paces_blocks(tmp_path, monkeypatch):
+def test_file_input_paces_blocks(tmp_path, monkeypatch):
     soundfile.write(tmp_path / "noisy.wav", noise(16000), 16000)
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr(files, "monotonic", lambda: clock.now)
-    source = FileSource(tmp_path / "noisy.wav", buffer=0.01)
+    source = FileInput(tmp_path / "noisy.wav", buffer=0.01)
     came = []
     source._stopped.wait = lambda seconds: setattr(clock, "now", clock.now + seconds)
     for k, _ in enumerate(source.blocks()):

@@ -19,11 +19,11 @@ from ..audio.input_path import held_input
 from ..audio.reader import open_audio
 from ..audio.resample import Resampler
 from .devices import block_of
-from .protocols import AudioSource, DevicePort
+from .protocols import DevicePort, LiveInput
 
 
-class FileSource:
-    """An AudioSource that reads a file. `dropouts`: blocks that took longer than the clock
+class FileInput:
+    """A LiveInput that reads a file. `dropouts`: blocks that took longer than the clock
     allows."""
 
     complaint = "behind the clock"
@@ -141,7 +141,7 @@ def aligned(
     enhanced: Iterable[np.ndarray],
     latency: int,
     sample_rate: int,
-    source: AudioSource,
+    source: LiveInput,
     channels: int,
 ) -> Iterator[np.ndarray]:
     """Yield enhanced blocks (samples, channels) at `sample_rate` converted to the source's rate and
