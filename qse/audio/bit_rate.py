@@ -13,6 +13,7 @@ MP3_RANGES = (
     (0, 8, 64),
 )
 OPUS_RANGE = (6, 256)  # kbit/s per channel
+INFO = 192  # bytes of the frame of MP3 that states length and delay, without which both change
 LOWEST = 0.999  # libsndfile refuses the level 1 for MP3
 STEPS = 8  # halvings of the range of qualities of Vorbis
 
@@ -32,11 +33,18 @@ def settings(subtype: str, sample_rate: int, channels: int, rate: BitRate | None
         return {}
     if subtype == "MPEG_LAYER_III":
         low, high = next((low, high) for least, low, high in MP3_RANGES if sample_rate >= least)
-        mode = "CONSTANT" if rate.is_constant else "AVERAGE"
+        states_length = _frame_bytes(sample_rate, rate.kbit) >= INFO
+        mode = "CONSTANT" if rate.is_constant and states_length else "AVERAGE"
         return {"compression_level": _level(rate.kbit, low, high), "bitrate_mode": mode}
     if subtype == "OPUS":
         return {"compression_level": _level(rate.kbit / channels, *OPUS_RANGE)}
     return {"compression_level": _vorbis_level(sample_rate, channels, rate.kbit)}
+
+
+def _frame_bytes(sample_rate: int, kbit: float) -> float:
+    """Return the bytes of a frame of MP3 of a constant bit rate."""
+    samples = 1152 if sample_rate >= 32000 else 576
+    return samples / 8 * 1000 * kbit / sample_rate
 
 
 def _level(kbit: float, low: float, high: float) -> float:

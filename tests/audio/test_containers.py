@@ -8,6 +8,7 @@ import pytest
 import soundfile
 from audio_files import KINDS, make, ogg_checksum, read, tone
 
+from qse.audio.bit_rate import BitRate, settings
 from qse.audio.reader import AudioFile
 from qse.errors import QseError
 
@@ -156,3 +157,17 @@ def test_is_cut_accepts_a_header_that_counts_itself(tmp_path):
     data[at : at + 4] = (2000 + 36).to_bytes(4, "little")
     path.write_bytes(data)
     assert read(path) == 1000
+
+
+@pytest.mark.parametrize(
+    ("rate", "kbit"), [(16000, 16), (16000, 24), (22050, 32), (44100, 32), (48000, 48)]
+)
+def test_mp3_of_a_low_constant_rate_has_its_length_and_no_delay(tmp_path, rate, kbit):
+    """Frames so small hold no Info, by which a decoder removes what the encoder has added."""
+    sound = np.zeros(30_000, np.float32)
+    sound[10_000:10_200] = np.hanning(200)
+    form = settings("MPEG_LAYER_III", rate, 1, BitRate(kbit, is_constant=True))
+    soundfile.write(tmp_path / "a.mp3", sound, rate, **form)
+    written, _ = soundfile.read(tmp_path / "a.mp3")
+    assert len(written) == len(sound)
+    assert abs(int(np.abs(written).argmax()) - 10_100) < 60
