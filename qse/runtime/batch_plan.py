@@ -28,12 +28,6 @@ class FileJob:
     def __str__(self) -> str:
         return self.name or str(self.source)
 
-    @property
-    def is_media(self) -> bool:
-        """Return whether ffmpeg writes the target: a video, or sound that libsndfile does not
-        write."""
-        return suffix_of(self.target) in MEDIA
-
 
 def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], list[QseError]]:
     """Return jobs for `inputs` (files, folders with all below them, glob patterns), and the errors
