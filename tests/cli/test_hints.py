@@ -86,4 +86,4 @@ def completed(words, monkeypatch, capsys) -> list[str]:
 def test_what_is_no_number_is_below_no_limit(command, here, line):
     """NaN is neither below the lowest value nor above the highest."""
     status, _, err = command(*line, "nan")
-    assert status == 2 and "nan" in err
+    assert status == 2 and f"Invalid value for '{line[-1]}'" in err
