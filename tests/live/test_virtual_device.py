@@ -38,6 +38,7 @@ def test_virtual_microphone_is_heard_by_another_program(server, live):
     )
     assert "Description: qse microphone" in server.pactl("list", "sources").stdout
     assert "Default Source: desk_mic" in server.pactl("info").stdout
+    assert "choose 'qse microphone' as the microphone in your program" in server.said
     assert likeness(*heard_through(server)) > 0.8
 
 
