@@ -85,6 +85,9 @@ def live(
     if files.record:
         session.record(_recorder(session, files.record, files.overwrite, paced=not files.fast))
     running = _running(session, system, files, devices, virtual)
+    if virtual:
+        kind = "output" if virtual.is_speaker else "microphone"
+        say(f"choose '{virtual.label}' as the {kind} in your program")
     _run(running, processing.threads, display, paced=not files.fast)
 
 

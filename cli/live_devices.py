@@ -103,9 +103,7 @@ def virtual_output(
         raise UsageError("--virtual needs the sound server: leave --portaudio out")
     if devices.output is not None:
         raise UsageError("--virtual takes the place of --output: name one of them")
-    microphone, system = context.with_resource(virtual_microphone(devices.name))
-    say(f"choose '{microphone.label}' as the microphone in your program")
-    return microphone, system
+    return context.with_resource(virtual_microphone(devices.name))
 
 
 def virtual_input(
@@ -123,9 +121,7 @@ def virtual_input(
         raise UsageError("--virtual and --virtual-speaker are two sessions: start qse live twice")
     if devices.input is not None or devices.channel:
         raise UsageError("--virtual-speaker takes the place of --input and --channel: name one")
-    speaker, system = context.with_resource(virtual_speaker(devices.name))
-    say(f"choose '{speaker.label}' as the output in your program")
-    return speaker, system
+    return context.with_resource(virtual_speaker(devices.name))
 
 
 def remove_virtual_devices(name: str) -> None:

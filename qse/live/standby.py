@@ -20,10 +20,11 @@ KINDS = {"source", "sink", "server"}
 class VirtualDevice(Protocol):
     """Offer what Standby watches: VirtualMicrophone, VirtualSpeaker.
 
-    listeners: the programs that use it. streams: the kind of their streams. idle: what is said
-    while there are none.
+    label: the name that programs show. listeners: the programs that use it. streams: the kind of
+    their streams. idle: what is said while there are none.
     """
 
+    label: str
     listeners: Any
     node: str
 
