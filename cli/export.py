@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Describing:
-    """What the card says, and how the model is scored."""
+    """Hold what the card says, and how the model is scored."""
 
     data: Annotated[
         str,
@@ -30,7 +30,7 @@ class Describing:
 
 @dataclass(frozen=True)
 class Graphs:
-    """The weights and the graphs that are made of them."""
+    """Choose the weights and the graphs that are made of them."""
 
     others: Annotated[
         list[Path] | None,

@@ -55,9 +55,9 @@ class Rotation(Experiment):
             x = torch.randn(self.batch, 3)
             return x, x @ matrix.T
 
-        loss, curve = learn(layer, batch, self.steps, self.learning_rate, "phm-rotation")
+        curve = learn(layer, batch, self.steps, self.learning_rate, "phm-rotation")
         error = (layer.weight() - matrix).abs().max().item()
-        write(out / "phm-rotation", loss, error, curve)
+        loss = write(out / "phm-rotation", error, curve)
         return f"PHM layer, n = 3: loss {loss:.1e}, its matrix within {error:.1e} of the rotation"
 
 
@@ -78,17 +78,17 @@ class HamiltonRule(Experiment):
             w, x = torch.randn(2, self.batch, 4)
             return w, x, hamilton_product(x, w)
 
-        loss, curve = learn(layer, batch, self.steps, self.learning_rate, "phm-hamilton")
+        curve = learn(layer, batch, self.steps, self.learning_rate, "phm-hamilton")
         error = (layer.rule - hamilton_rule()).abs().max().item()
-        write(out / "phm-hamilton", loss, error, curve)
+        loss = write(out / "phm-hamilton", error, curve)
         return f"PHM rule, n = 4: loss {loss:.1e}, every entry within {error:.1e} of Hamilton's"
 
 
 def learn(
     layer: nn.Module, batch: Batch, steps: int, learning_rate: float, title: str
-) -> tuple[float, list[Row]]:
-    """Minimise the mean squared error with Adam and a cosine schedule; return the last loss, and
-    those of all steps."""
+) -> list[Row]:
+    """Minimise the mean squared error with Adam and a cosine schedule; return a row with the loss
+    of each step."""
     optimizer = torch.optim.Adam(layer.parameters(), learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
 
@@ -99,11 +99,14 @@ def learn(
     rows: list[Row] = []
     for step, loss in fit(loss_of_batch, optimizer, steps, schedule=schedule, title=title):
         rows.append({"step": step, "loss": loss, "layer": type(layer).__name__})
-    return rows[-1]["loss"], rows
+    return rows
 
 
-def write(stem: Path, loss: float, error: float, curve: list[Row]) -> None:
-    """Write the result of a layer: its last loss, and the largest error of what it has learned."""
+def write(stem: Path, error: float, curve: list[Row]) -> float:
+    """Write the result of a layer, its last loss and the largest error of what it has learned;
+    return that loss."""
+    loss = curve[-1]["loss"]
     row = {"layer": curve[0]["layer"], "steps": len(curve), "loss": loss, "largest error": error}
     write_results(stem, [row], curve)
     plot_curves(stem.with_suffix(".png"), curve, x="step", y="loss", by="layer", log=True)
+    return loss

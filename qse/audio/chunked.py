@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
@@ -52,6 +53,10 @@ class Chunked(Inspection):
         return data.missing if data else super()._missing_bytes(file)
 
     def unread(self) -> int:
+        return self._unread
+
+    @cached_property
+    def _unread(self) -> int:
         container = self.container
         if container is None or container.sound is None or len(container.chunks) == MOST:
             return 0

@@ -18,8 +18,8 @@ def with_history(body: bytes, written: Container) -> bytes:
         return body
     form = written.body(chunk)
     order = written.dialect.order
-    coding, channels = (int.from_bytes(form[at : at + 2], order) for at in (0, 2))
-    if coding not in LINEAR:
+    channels = int.from_bytes(form[2:4], order)
+    if int.from_bytes(form[:2], order) not in LINEAR:
         return body
     fields = ["A=PCM", f"F={int.from_bytes(form[4:8], order)}"]
     fields.append(f"W={int.from_bytes(form[14:16], order)}")

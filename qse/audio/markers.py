@@ -41,7 +41,7 @@ def markers_of(container: Container) -> Markers:
     """Return the markers of a file; none where they are damaged."""
     try:
         return READERS[container.dialect.name](container)
-    except (struct.error, ValueError, KeyError):
+    except (struct.error, IndexError, ValueError, KeyError, OverflowError):
         return Markers([], ())
 
 
@@ -58,7 +58,7 @@ def _body(container: Container, name: bytes) -> bytes:
 
 def _of_wav(container: Container) -> Markers:
     body = _body(container, b"cue ")
-    (count,) = struct.unpack_from("<I", body)
+    count = int.from_bytes(body[:4], "little")
     labels: dict[int, str] = {}
     only_names = True
     for chunk in container.chunks:
@@ -70,8 +70,8 @@ def _of_wav(container: Container) -> Markers:
                     labels[struct.unpack_from("<I", part)[0]] = _text(part[4:])
     found = []
     for number in range(min(count, MOST)):
-        point, _, _, _, _, at = POINT.unpack_from(body, 4 + number * POINT.size)
-        found.append(Marker(at, labels.get(point, "")))
+        point = POINT.unpack_from(body, 4 + number * POINT.size)
+        found.append(Marker(point[-1], labels.get(point[0], "")))
     return Markers(found, ("cue", "adtl") if only_names else ("cue",))
 
 
@@ -79,7 +79,7 @@ def _parts(listed: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield identifier and body of the parts of a list."""
     at = 4
     while at + 8 <= len(listed):
-        (size,) = struct.unpack_from("<I", listed, at + 4)
+        size = int.from_bytes(listed[at + 4 : at + 8], "little")
         yield listed[at : at + 4], listed[at + 8 : at + 8 + size]
         at += 8 + size + size % 2
 
@@ -95,11 +95,12 @@ def _text(data: bytes) -> str:
 
 def _of_aiff(container: Container) -> Markers:
     body = _body(container, b"MARK")
-    (count,) = struct.unpack_from(">H", body)
+    count = int.from_bytes(body[:2], "big")
     found = []
     at = 2
     for _ in range(min(count, MOST)):
-        _, place, length = struct.unpack_from(">HIB", body, at)
+        place = int.from_bytes(body[at + 2 : at + 6], "big")
+        length = body[at + 6]
         found.append(Marker(place, _text(body[at + 7 : at + 7 + length])))
         at += 7 + length + (length + 1) % 2
     return Markers(found, ("MARK",))
@@ -107,20 +108,19 @@ def _of_aiff(container: Container) -> Markers:
 
 def _of_caf(container: Container) -> Markers:
     body = _body(container, b"mark")
-    _, count = struct.unpack_from(">II", body)
+    count = int.from_bytes(body[4:8], "big")
     names = _strings(_body(container, b"strg"))
     found = []
     for number in range(min(count, MOST)):
-        _, place, key, _, _ = MARKER.unpack_from(body, 8 + number * MARKER.size)
-        found.append(Marker(round(place), names.get(key, "")))
+        marker = MARKER.unpack_from(body, 8 + number * MARKER.size)
+        found.append(Marker(round(marker[1]), names.get(marker[2], "")))
     return Markers(found, ("mark", "strg"))
 
 
 def _strings(body: bytes) -> dict[int, str]:
     if not body:
         return {}
-    (count,) = struct.unpack_from(">I", body)
-    count = min(count, MOST)
+    count = min(int.from_bytes(body[:4], "big"), MOST)
     texts = body[4 + 12 * count :]
     names = {}
     for number in range(count):

@@ -30,7 +30,7 @@ MOST = 32  # streams in one call of the graph
 
 
 class _Row(NamedTuple):
-    """Where the state of a stream is: row `row` of the states of several, after call `call`."""
+    """Name the place of a stream's state: row `row` of the states of several, after call `call`."""
 
     call: int
     row: int

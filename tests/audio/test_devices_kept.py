@@ -1,6 +1,6 @@
-"""What phones, cameras, recorders and programs write into their files comes through: everything
-that exiftool prints of a file but for the coding of its sound. The files are made here with the
-layout of the metadata of each; devices write more of their own."""
+"""Keep what phones, cameras, recorders and programs write into their files: everything that
+exiftool prints of a file but for the coding of its sound. The files are made here with the layout
+of the metadata of each; devices write more of their own."""
 
 import json
 import shutil

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 import soundfile
-from tagged_files import chunks, needs_ffmpeg, wav, with_chunks
+from tagged_files import chunks, needs_ffmpeg, sound, wav, with_chunks
 
 PLACES = [4000, 12000]
 NAMES = ["Anfang", "Lärm"]
@@ -68,3 +68,15 @@ def test_damaged_markers_are_lost_and_said(here, command, body):
     _, out, _ = command("denoise", "a.wav", "-o", "b.aiff", "--json")
     assert json.loads(out)["lost"] == ["cue"]
     assert soundfile.info(here / "b.aiff").frames == 16000
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("place", [float("inf"), float("nan"), -1.0, 1e300])
+def test_markers_of_caf_at_impossible_places_are_lost_and_said(here, command, place):
+    soundfile.write(here / "a.caf", sound(), 16000, "PCM_16")
+    body = struct.pack(">II", 0, 1) + struct.pack(">IdI8sI", 0, place, 1, bytes(8), 0)
+    data = (here / "a.caf").read_bytes()
+    (here / "a.caf").write_bytes(data + b"mark" + len(body).to_bytes(8, "big") + body)
+    status, out, err = command("denoise", "a.caf", "-o", "b.wav", "--json")
+    assert status == 0, err
+    assert json.loads(out)["lost"] == ["mark"]

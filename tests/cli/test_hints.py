@@ -1,4 +1,4 @@
-"""What is said to calls as other programs are called, and what a shell completes."""
+"""Answer calls as other programs are called, and complete the names of models in a shell."""
 
 import pytest
 from qse_cli.options import models_that_begin

@@ -45,6 +45,16 @@ def uploads(tmp_path):
 
 
 @pytest.fixture
+def foreign_link(uploads, private):
+    """A link that another user made, in a folder where all can write, to a private file."""
+    link = uploads / "l.wav"
+    link.symlink_to(private / "z.wav")
+    os.chown(link, OTHER, OTHER, follow_symlinks=False)
+    uploads.chmod(0o777)
+    return link
+
+
+@pytest.fixture
 def model_at(delay):
     return lambda rate: delay
 
@@ -97,11 +107,8 @@ def test_a_pattern_that_finds_links_alone_says_that_alone(private, tmp_path):
 
 
 @as_root
-def test_links_of_others_are_refused_where_several_can_write(uploads, private):
-    link = uploads / "l.wav"
-    link.symlink_to(private / "z.wav")
-    os.chown(link, OTHER, OTHER, follow_symlinks=False)
-    uploads.chmod(0o777)
+def test_links_of_others_are_refused_where_several_can_write(foreign_link, uploads, private):
+    link = foreign_link
     with pytest.raises(QseError, match="a link that another user made"), held_input(link, "l"):
         pass
     os.chown(uploads, OTHER, OTHER)
@@ -111,15 +118,11 @@ def test_links_of_others_are_refused_where_several_can_write(uploads, private):
 
 
 @as_root
-def test_all_that_read_recordings_refuse_links_of_others(uploads, private):
-    link = uploads / "l.wav"
-    link.symlink_to(private / "z.wav")
-    os.chown(link, OTHER, OTHER, follow_symlinks=False)
-    uploads.chmod(0o777)
+def test_all_that_read_recordings_refuse_links_of_others(foreign_link):
     with pytest.raises(QseError, match="a link that another user made"):
-        read_array(link)
+        read_array(foreign_link)
     with pytest.raises(QseError, match="a link that another user made"):
-        FileInput(link)
+        FileInput(foreign_link)
 
 
 @linux

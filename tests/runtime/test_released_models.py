@@ -27,10 +27,10 @@ LARGEST_LOSS = {
     "studio-large": 0.5,
 }
 RELEASED = sorted(path.parent for path in (ROOT / "models").glob("*/model.onnx"))
-SLOW_LAST = []  # the same; the large models are left out where slow tests are
+MARKED = []  # the same, the large ones as slow
 for released in RELEASED:
     marks = [pytest.mark.slow] if released.name.endswith("-large") else []
-    SLOW_LAST.append(pytest.param(released, marks=marks, id=released.name))
+    MARKED.append(pytest.param(released, marks=marks, id=released.name))
 
 
 def difference(model: Path, name: str) -> float:
@@ -75,7 +75,7 @@ def si_sdr(enhanced: np.ndarray, clean: np.ndarray) -> float:
     return float(10 * np.log10(np.square(target).sum() / np.square(enhanced - target).sum()))
 
 
-@pytest.mark.parametrize("folder", SLOW_LAST)
+@pytest.mark.parametrize("folder", MARKED)
 def test_a_gain_on_the_input_of_a_released_model_is_that_gain_on_its_output(folder):
     """From -70 to +34 dBFS: the level within 1 dB, SI-SDR within LARGEST_LOSS of that at -20."""
     noisy, sample_rate = soundfile.read(ROOT / "assets" / "noisy.wav", dtype="float32")
