@@ -55,12 +55,14 @@ def _carry_markers(reader: AudioReader, part: Path, copied: Copied) -> None:
     ffmpeg calls them chapters; those that begin at a marker are not lost then.
     """
     source = reader.inspection
-    target = inspect(part)
-    if not (isinstance(source, Chunked) and isinstance(target, Chunked)):
+    if not isinstance(source, Chunked) or source.container is None:
         return
-    if source.container is None or target.container is None:
+    target = inspect(part)
+    if not isinstance(target, Chunked) or target.container is None:
         return
     markers = add_markers(source.container, target.container)
+    if not markers.found:
+        return
     places = {marker.at for marker in markers.found}
     chapters = source.media.chapters if source.media else []
     starts = {round(chapter.start * reader.layout.sample_rate) for chapter in chapters}
