@@ -68,7 +68,8 @@ class Walk:
     def opened(self, path: str | bytes, reader: str) -> None:
         """Note that `path` is opened by `reader`, if it is the source."""
         text = path.decode() if isinstance(path, bytes) else path
-        if Path(text).resolve() == self._source:
+        # a name alone is that of a file in a folder that is held open
+        if text == self._source.name or Path(text).resolve() == self._source:
             self.opens[reader] += 1
 
     def run(self, target: Path, model: str) -> None:

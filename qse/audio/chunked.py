@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
@@ -30,12 +29,14 @@ class Chunked(Inspection):
     has_times = False
 
     container: Container | None = None
+    _unread = 0
 
     @classmethod
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
         if head:
             found.container = read_container(path, file, cls.dialect_of(head))
+            found._unread = found._bytes_unread(file)
         return found
 
     @classmethod
@@ -55,8 +56,7 @@ class Chunked(Inspection):
     def unread(self) -> int:
         return self._unread
 
-    @cached_property
-    def _unread(self) -> int:
+    def _bytes_unread(self, file: IO[bytes]) -> int:
         container = self.container
         if container is None or container.sound is None or len(container.chunks) == MOST:
             return 0
@@ -67,7 +67,7 @@ class Chunked(Inspection):
             if is_cut or chunk.name in (container.dialect.sound, *FILES):
                 return self.state.st_size - chunk.at + container.dialect.head
             last = chunk
-        return bytes_behind(self.path, last.at + container.dialect.padded(last.size))
+        return bytes_behind(file, last.at + container.dialect.padded(last.size))
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         unread = self.unread()

@@ -192,8 +192,8 @@ def damaged_places(path: Path) -> list[str]:
     with path.open("rb") as file:
         found = Elements(FileBytes(file))
         end = found.follow()
-    if not found.places and bytes_behind(path, end):
-        found.damaged("bytes behind its end are not read")
+        if not found.places and bytes_behind(file, end):
+            found.damaged("bytes behind its end are not read")
     return found.places
 
 

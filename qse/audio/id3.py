@@ -37,17 +37,22 @@ def read_tags(path: Path) -> Mp3Tags:
     Raises ValueError if they are larger than MOST_METADATA, and OSError.
     """
     with path.open("rb") as file:
-        size = file.seek(0, 2)
-        start = 0
-        while (length := _length_at(file, start)) and start + length <= size:
-            start += length
-        end = _back_start(file, start, size)
-        if start + size - end > MOST_METADATA:
-            raise ValueError("the tags are too large")
-        file.seek(0)
-        front = file.read(start)
-        file.seek(end)
-        return Mp3Tags(front, file.read())
+        return tags_in(file)
+
+
+def tags_in(file: IO[bytes]) -> Mp3Tags:
+    """Return the tags around the samples of an open file; raises as `read_tags`."""
+    size = file.seek(0, 2)
+    start = 0
+    while (length := _length_at(file, start)) and start + length <= size:
+        start += length
+    end = _back_start(file, start, size)
+    if start + size - end > MOST_METADATA:
+        raise ValueError("the tags are too large")
+    file.seek(0)
+    front = file.read(start)
+    file.seek(end)
+    return Mp3Tags(front, file.read())
 
 
 def copy_tags(tags: Mp3Tags, part: Path) -> list[str]:

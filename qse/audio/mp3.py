@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Self
 
 from .bit_rate import BitRate
 from .damage_text import named
-from .id3 import copy_tags
+from .id3 import copy_tags, tags_in
 from .inspection import Copied, Inspection
 from .mp3_frames import Frames, rate_of, read_frames
 from .mp3_header import FirstFrame, first_frame
@@ -23,7 +25,10 @@ UNREAD = (  # frames that ffmpeg does not read as tags
 
 
 class Mp3(Tagged):
-    """A file of this kind, or one that begins with an ID3 tag and is of no other kind."""
+    """A file of this kind, or one that begins with an ID3 tag and is of no other kind.
+
+    first: its first frame.
+    """
 
     family = "MP3"
     formats = ("MP3",)
@@ -32,16 +37,21 @@ class Mp3(Tagged):
     has_times = False
     harmless = (b"Header missing", b"Error while decoding stream")  # at a tag between joined files
 
+    first: FirstFrame
+
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
         """Return MP3 if a frame of layer III begins here."""
         is_frame = len(head) > 3 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2
         return "MP3" if is_frame and head[2] >> 4 not in (0, 15) else None
 
-    @cached_property
-    def first(self) -> FirstFrame:
-        """Return the first frame."""
-        return first_frame(self.path)
+    @classmethod
+    def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
+        found = super().of(path, kind, file, head)
+        found.first = first_frame(file)
+        with suppress(ValueError):  # that is raised where tags are asked for
+            found.tags = tags_in(file)
+        return found
 
     @cached_property
     def frames(self) -> Frames:

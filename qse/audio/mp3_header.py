@@ -1,7 +1,7 @@
 """Read the first frame of an MP3 file, whose Xing or Info header states its length."""
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import IO
 
 from .id3_frames import tag_size
 
@@ -53,14 +53,14 @@ class FirstFrame:
         return MP3_RATES[self.head[1] & 0x18 != 0x18][index] if index < 15 else 0
 
 
-def first_frame(path: Path) -> FirstFrame:
-    """Read the first frame of an MP3 file, behind its tags. Raises OSError."""
+def first_frame(file: IO[bytes]) -> FirstFrame:
+    """Read the first frame of an open MP3 file, behind its tags. Raises OSError."""
     start = 0
-    with path.open("rb") as file:
-        while size := tag_size(file.read(10)):
-            start += size
-            file.seek(start)
+    file.seek(start)
+    while size := tag_size(file.read(10)):
+        start += size
         file.seek(start)
-        frame = file.read(256)
+    file.seek(start)
+    frame = file.read(256)
     at = max(frame.find(b"Xing"), frame.find(b"Info"))
     return FirstFrame(start, frame[:4], frame[at:] if 0 <= at < len(frame) - 7 else b"")

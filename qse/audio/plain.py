@@ -29,10 +29,11 @@ class Au(Inspection):
         return "AU" if head[:4] == b".snd" else None
 
     def unread(self) -> int:
-        with self.path.open("rb") as head:
-            head.seek(4)
-            start, size = (int.from_bytes(head.read(4), "big") for _ in range(2))
-        return 0 if size == UNKNOWN else bytes_behind(self.path, start + size)
+        with self.path.open("rb") as file:
+            file.seek(4)
+            start = int.from_bytes(file.read(4), "big")
+            size = int.from_bytes(file.read(4), "big")
+            return 0 if size == UNKNOWN else bytes_behind(file, start + size)
 
     def names(self) -> list[str]:
         with self.path.open("rb") as file:

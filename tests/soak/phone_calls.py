@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -158,7 +157,7 @@ def measure(wanted: argparse.Namespace) -> None:
         delays, used = asyncio.run(place(address, wanted, server.pid))
         memory = re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[0]
     finally:
-        server.send_signal(signal.SIGINT)
+        server.terminate()  # SIGINT is ignored by what a shell starts in the background
         server.wait(30)
     share = 100 * used / (wanted.calls * wanted.seconds)
     median, late, latest = np.quantile(delays, [0.5, 0.99, 1])
