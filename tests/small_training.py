@@ -92,7 +92,7 @@ def linear(rank: int, size: int, accumulate: int = 1) -> Trainer:
     torch.manual_seed(0)
 
     def source(step, share):
-        noisy, clean, rate = batches(step, size=8)
+        noisy, clean, rate, _ = batches(step, size=8)
         mine = slice(share * size, (share + 1) * size)
         return Batch(noisy[mine], clean[mine], rate)
 

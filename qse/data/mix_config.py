@@ -18,6 +18,7 @@ POSITIVE = (
     "distance",
     "low_pass",
     "clip_drive",
+    "enrolment",
 )
 
 
@@ -84,6 +85,13 @@ class MixConfig:
     others_remain_chance: float = 0.0  # that the talker ends before the others
     others_loudspeaker_chance: float = 0.0  # of each other: from a small loudspeaker
 
+    # speech of the talker that the network is told beforehand, so that it keeps this talker alone
+    enrolment_chance: float = 0.0
+    enrolment: float = 4.0  # seconds
+    enrolment_absent_chance: float = 0.1  # that it is of somebody who says nothing: all is noise
+    enrolled_ratio: Range = (-5.0, 15.0)  # dB, in place of `others_ratio`
+    enrolled_near_chance: float = 0.5  # of each other: as near as a talker
+
     room_chance: float = 0.3
     rooms: int = 64  # number of impulse responses
     rt60: Range = (0.1, 0.8)  # seconds
@@ -136,6 +144,8 @@ class MixConfig:
                 raise ValueError(
                     f"{name} = {list(weights)}: none below 0 and at least one above it."
                 )
+        if self.enrolment_chance and not self.others_chance:
+            raise ValueError("enrolment_chance: only where others_chance is above 0.")
         if self.others_farther[0] <= 0:
             raise ValueError(
                 f"others_farther = {list(self.others_farther)}: metres farther away, above 0."
@@ -149,6 +159,11 @@ class MixConfig:
     def samples(self) -> int:
         """Return the number of samples per segment."""
         return round(self.segment * self.sample_rate)
+
+    @property
+    def enrolment_samples(self) -> int:
+        """Return the samples of an enrolment at the sample rate."""
+        return round(self.enrolment * self.sample_rate)
 
     @property
     def early_samples(self) -> int:

@@ -24,6 +24,7 @@ from torch import Tensor
 from ..torch_device import uploaded
 from .augmentation import soft_clip
 from .corpus import Corpus
+from .enrolments import Enrolments, Told
 from .filters import equalise, low_pass, reverberate
 from .levels import at_peak, at_snr
 from .mix_config import MixConfig
@@ -71,6 +72,8 @@ class NoiseMixer:
         self._speakers = speakers
         self._speech = SpeechSource(config, speakers)
         self._noise = NoiseSources(config, speakers, noises, self.rooms)
+        if config.enrolment_chance:
+            self._enrolments = Enrolments(config, speakers, self.rooms)
         if config.others_chance:
             self._others = OtherTalkers(config, speakers, self._speech, rooms_seed, self.device)
 
@@ -88,17 +91,30 @@ class NoiseMixer:
         speech = speech * uploaded(~no_speech, self.device)[:, None]
         reverberant, clean = self._room(rng, speech, ~no_noise)
         voices = reverberant
-        if config.others_chance:  # nothing is drawn, so that recipes without it keep their batches
+        # nothing is drawn of what a recipe does not have, so that it keeps its batches
+        told = self._told(rng, ~no_speech)
+        if config.others_chance:
+            allowed = ~(no_speech | no_noise)
             reverberant, clean, voices = self._others.around(
-                rng, speakers, speech, reverberant, clean, ~(no_speech | no_noise)
+                rng, speakers, speech, reverberant, clean, allowed, told.told
             )
+        enrolment = None
+        if config.enrolment_chance:
+            clean = clean * uploaded(~told.absent, self.device)[:, None]
+            enrolment = self._enrolments.speech(rng, speakers, told, noise)
         noise = at_snr(noise, reverberant, self._snr(rng, size))
         noise = noise * uploaded(~no_noise, self.device)[:, None]
         noisy, clean = self._channel(rng, voices + noise, clean)
         noisy = self._clip(rng, noisy, ~no_noise)
         noisy, clean = at_peak(noisy, clean, rng.draw(config.level, size))
         switched_on = self._switched_on(rng, size)
-        return Batch(noisy * switched_on, clean * switched_on, config.sample_rate)
+        return Batch(noisy * switched_on, clean * switched_on, config.sample_rate, enrolment)
+
+    def _told(self, rng: BatchRng, allowed: Tensor) -> Told:
+        if self.config.enrolment_chance:
+            return self._enrolments.choose(rng, allowed)
+        none = torch.zeros(len(allowed), dtype=torch.bool)
+        return Told(none, none)
 
     def _snr(self, rng: BatchRng, size: int) -> Tensor:
         snr = rng.draw(self.config.snr, size)

@@ -1,7 +1,8 @@
 """Put other talkers around the talker of an item, in the same room and farther away.
 
 As long as the talker has not begun, the others are speech and stay in the target; from then on
-they are noise. So the target is the nearest voice that has been heard.
+they are noise. So the target is the nearest voice that has been heard. Where the network is told
+who the talker is (enrolment.py), others are noise all the time, also as near and as loud ones.
 
 Glossary: B items of a batch, I items with other talkers, V voices of others, N samples.
 """
@@ -51,11 +52,13 @@ class OtherTalkers:
         reverberant: Tensor,
         clean: Tensor,
         allowed: Tensor,
+        enrolled: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return (reverberant, clean, voices), each (B, N), for the dry `speech` (B, N) of
         `speakers` (B,): the talker, the target, and the talker with the others.
 
-        Of the items `allowed` (B,) some get other talkers; the rest stay as they are.
+        Of the items `allowed` (B,) some get other talkers; the rest stay as they are. enrolled:
+        (B,), those whose talker the network is told.
         """
         items = torch.nonzero(rng.coin(self.config.others_chance, len(speech)) & allowed).flatten()
         if not len(items):
@@ -63,14 +66,19 @@ class OtherTalkers:
         rows = uploaded(items, rng.device)
         rooms = rng.below(torch.full_like(items, len(self.talker)))
         talker, target = self._talker(rng, speech[rows], rooms)
-        others, early = self._voices(rng, speakers[items], rooms)
+        told = enrolled[items]
+        others, early = self._voices(rng, speakers[items], rooms, told)
         ratio = rng.draw(self.config.others_ratio, len(items))
+        if told.any():
+            as_told = rng.draw(self.config.enrolled_ratio, len(items))
+            ratio = torch.where(uploaded(told, rng.device), as_told, ratio)
         gain = gain_to_snr(others, talker, ratio)[:, None]
         reverberant = reverberant.clone()
         clean = clean.clone()
         voices = reverberant.clone()
         reverberant[rows] = talker
-        clean[rows] = target + gain * early * self._before(target)
+        is_open = uploaded(~told, rng.device)[:, None]
+        clean[rows] = target + gain * early * self._before(target) * is_open
         voices[rows] = talker + gain * others
         return reverberant, clean, voices
 
@@ -92,9 +100,11 @@ class OtherTalkers:
         response = torch.cat([response[:, :1], response[:, 1:] * ~worn], dim=1)
         return reverberate(speech, response, self.config.early_samples)
 
-    def _voices(self, rng: BatchRng, speakers: Tensor, rooms: Tensor) -> tuple[Tensor, Tensor]:
+    def _voices(
+        self, rng: BatchRng, speakers: Tensor, rooms: Tensor, told: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Return the sum of the other talkers (I, N) at the microphone, and that of their early
-        parts."""
+        parts. told: (I,), items in which they may be as near as the talker."""
         counts = rng.pick(self.config.others_count_weights, len(speakers)) + 1
         owner = torch.arange(len(speakers)).repeat_interleave(counts)
         speech = self.speech.rows(rng, self.sampler.other_groups(rng, speakers[owner]))
@@ -105,6 +115,11 @@ class OtherTalkers:
             speech[rows] = self._through_a_loudspeaker(rng, speech[rows])
         place = rng.below(torch.full_like(owner, self.others.shape[1]))
         response = self.others[uploaded(rooms[owner], rng.device), uploaded(place, rng.device)]
+        if told.any():
+            near = rng.coin(self.config.enrolled_near_chance, len(owner)) & told[owner]
+            room = rng.below(torch.full_like(owner, len(self.talker)))
+            as_near = self.talker[uploaded(room, rng.device)]
+            response = torch.where(uploaded(near, rng.device)[:, None], as_near, response)
         parts = torch.stack(reverberate(speech, response, self.config.early_samples))
         total = torch.zeros(2, len(speakers), speech.shape[1], device=rng.device)
         voices, early = total.index_add_(1, uploaded(owner, rng.device), parts)

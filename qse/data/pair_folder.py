@@ -63,8 +63,8 @@ def mix_pairs(
             for side in SIDES:
                 (made / side).mkdir()
             for number in range(count):
-                noisy, clean, _ = mixer.batch(number, 1)
-                pair = torch.cat([noisy, clean])
+                batch = mixer.batch(number, 1)
+                pair = torch.cat([batch.noisy, batch.clean])
                 pair /= pair.abs().max().clamp_min(1.0)
                 for side, audio in zip(SIDES, pair.numpy(), strict=True):
                     path = made / side / f"{number + 1:0{digits}}.flac"

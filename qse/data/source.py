@@ -9,11 +9,16 @@ from ..torch_device import uploaded
 
 
 class Batch(NamedTuple):
-    """Segments to train on: noisy and clean, float32 (size, samples), at `sample_rate` in Hz."""
+    """Segments to train on: noisy and clean, float32 (size, samples), at `sample_rate` in Hz.
+
+    enrolment: of each item speech of its talker, (size, samples) at 16 kHz, zeros where the network
+    shall not know who that is; None where it is never told.
+    """
 
     noisy: Tensor
     clean: Tensor
     sample_rate: int
+    enrolment: Tensor | None = None
 
     @property
     def seconds(self) -> float:
@@ -24,7 +29,9 @@ class Batch(NamedTuple):
         """Return the batch on a device."""
         device = torch.device(device)
         noisy = uploaded(self.noisy, device)
-        return Batch(noisy, uploaded(self.clean, device), self.sample_rate)
+        clean = uploaded(self.clean, device)
+        enrolment = None if self.enrolment is None else uploaded(self.enrolment, device)
+        return Batch(noisy, clean, self.sample_rate, enrolment)
 
 
 class BatchSource(Protocol):

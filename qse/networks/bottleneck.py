@@ -17,6 +17,7 @@ from ..nn.linear import QuaternionLinear
 from ..nn.look_ahead import LookAhead
 from ..nn.norm import QuaternionLayerNorm
 from ..nn.state import State, Stateful, delay
+from ..nn.talker import TalkerScale
 from .time_mixers import find_band_attention, find_time_mixer
 
 BRANCHES = {  # branches that can be pruned, and the parts of each
@@ -25,7 +26,7 @@ BRANCHES = {  # branches that can be pruned, and the parts of each
     "feed": ("norm_feed", "feed"),
 }
 # the last layer of each branch
-LAST = {"attention": "attention.out.", "time": "time_out.", "feed": "feed.2."}
+LAST = {"attention": "attention.out.", "time": "time_out.", "feed": "feed.2.", "talker": "talker."}
 
 
 class DualPathBlock(Stateful):
@@ -34,7 +35,9 @@ class DualPathBlock(Stateful):
 
     (B, T, F, 4, C) -> (B, T, F, 4, C), as many frames late as the time mixer looks ahead. State:
     the time mixer's, for the GRU (B * F, 4, C); {} without one; of one that looks ahead {"time":
-    its state, "delay": (B, frames, F, 4, C)}.
+    its state, "delay": (B, frames, F, 4, C)}; of a block that adapts to a talker {"time": its
+    state, "talker": (B * F, 4, C)}. The latter is what `heard` has returned, or zeros: it does not
+    change.
     """
 
     real_weights = ("band",)
@@ -69,6 +72,15 @@ class DualPathBlock(Stateful):
         for branch in pruned:
             for part in BRANCHES[branch]:
                 setattr(self, part, None)
+        self.talker: TalkerScale | None = None
+
+    def adapt_(self) -> None:
+        """Let the time mixer, if there is one, adapt to a talker. Raises ValueError for one that
+        looks ahead."""
+        if self.frames_ahead:
+            raise ValueError(f"{type(self.time).__name__} looks ahead, and adapts to no talker")
+        if self.time is not None:
+            self.talker = TalkerScale(self.time_out.weight.shape[-1])
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         batch = x.shape[:2]
@@ -78,6 +90,9 @@ class DualPathBlock(Stateful):
         after: State = {}
         if self.time is not None and self.frames_ahead:
             x, after = self._mix_ahead(x, state or {})
+        elif self.talker is not None:
+            y, after = self._mixed_for(self.talker, x, state or {})
+            x = x + y
         elif self.time is not None:
             y, after = self._mixed(x, state)
             x = x + y
@@ -86,9 +101,24 @@ class DualPathBlock(Stateful):
         return x, after
 
     def _mixed(self, x: Tensor, state: State | None) -> tuple[Tensor, State]:
-        y = self.norm_time(x).transpose(1, 2).flatten(0, 1)  # B F, T, 4, C
-        y, state = self.time(y, state)
-        return self.time_out(y).unflatten(0, (x.shape[0], -1)).transpose(1, 2), state
+        y, state = self.time(self._of_bands(x), state)
+        return self._of_frames(self.time_out(y), x), state
+
+    def _mixed_for(self, scale: TalkerScale, x: Tensor, state: Any) -> tuple[Tensor, State]:
+        y = self._of_bands(x)
+        talker = state.get("talker")
+        if talker is None:
+            talker = y.new_zeros(y.shape[0], *y.shape[2:])
+        y, mixer = self.time(scale(y, talker), state.get("time"))
+        return self._of_frames(self.time_out(y), x), {"time": mixer, "talker": talker}
+
+    def _of_bands(self, x: Tensor) -> Tensor:
+        """Return the normalised tokens of each band as a sequence: (B F, T, 4, C)."""
+        return self.norm_time(x).transpose(1, 2).flatten(0, 1)
+
+    def _of_frames(self, y: Tensor, x: Tensor) -> Tensor:
+        """Return sequences of bands (B F, T, 4, C) in the order of x: (B, T, F, 4, C)."""
+        return y.unflatten(0, (x.shape[0], -1)).transpose(1, 2)
 
     def _mix_ahead(self, x: Tensor, state: Any) -> tuple[Tensor, State]:
         """Add what a mixer that looks ahead puts out to the frame that it belongs to."""
@@ -115,7 +145,8 @@ class DualPathBlock(Stateful):
     def branches(self) -> dict[str, tuple[str, ...]]:
         """Return the parts of each branch that is not pruned."""
         pruned = self.pruned_parts()
-        return {branch: parts for branch, parts in BRANCHES.items() if parts[0] not in pruned}
+        found = {branch: parts for branch, parts in BRANCHES.items() if parts[0] not in pruned}
+        return found if self.talker is None else {**found, "talker": ("talker",)}
 
     def make_identity_(self, branch: str) -> None:
         """Let a branch add nothing, from which it can be trained: zero its last weights."""

@@ -78,11 +78,11 @@ class StreamingNetwork(Network, Stateful):
         samples = sum(layer.latency for layer in stateful_layers(self))
         return samples + self.look_ahead * self.config.hop_length
 
-    def enhance(self, noisy: Tensor) -> Tensor:
-        """Enhance whole signals (B, N) -> (B, N): as a stream from the zero state, without its
-        latency."""
+    def enhance(self, noisy: Tensor, state: dict[str, Any] | None = None) -> Tensor:
+        """Enhance whole signals (B, N) -> (B, N): as a stream from a state, zero by default,
+        without its latency."""
         samples = noisy.shape[1]
         latency = self.latency
         silence = latency + -(samples + latency) % self.config.hop_length
-        enhanced, _ = self(F.pad(noisy, (0, silence)))
+        enhanced, _ = self(F.pad(noisy, (0, silence)), state)
         return enhanced[:, latency : latency + samples]

@@ -128,6 +128,11 @@ class StreamingEnhancer(StreamingNetwork):
         waiting = ("spec", "skip0", "skip1") if ahead else ()
         self.delays = nn.ModuleDict({name: Delay(ahead) for name in waiting})
 
+    @property
+    def bands(self) -> int:
+        """Return the bands of a frame in the bottleneck."""
+        return _bands(self.config)
+
     def at(self, sample_rate: int, look_ahead: int | None = None) -> "StreamingEnhancer":
         """Return this network at a lower sample rate, or with less look-ahead: the same weights,
         shared, on their device. It is made once and kept.
@@ -199,7 +204,7 @@ def _bands(config: StreamingConfig) -> int:
 
 def _blocks(config: StreamingConfig) -> Iterator[DualPathBlock]:
     for n in range(config.blocks):
-        yield DualPathBlock(
+        block = DualPathBlock(
             _bands(config),
             config.channels[2],
             config.heads,
@@ -209,6 +214,9 @@ def _blocks(config: StreamingConfig) -> Iterator[DualPathBlock]:
             attention=config.attention,
             pruned=[branch for branch in BRANCHES if f"block{n}.{branch}" in config.pruned],
         )
+        if config.talker:
+            block.adapt_()
+        yield block
 
 
 def _look_ahead(config: StreamingConfig) -> dict[int, LookAhead]:

@@ -40,6 +40,7 @@ class StreamingConfig:
     look_ahead: int = 0  # frames
     # in front of which layers look ahead, each an equal part of the frames
     look_ahead_blocks: tuple[int, ...] = (2,)
+    talker: bool = False  # adapt to a talker, from an enrolment
     algebra: str = "quaternion"  # or real, or phm
     phm_n: int = 4
 

@@ -21,7 +21,7 @@ from .optimizers import optimizers
 from .own import NOTHING_OWN, Own
 from .parallel import processes_here
 from .recipe import RunConfig
-from .stateful_training import check_look_ahead, least_segment
+from .stateful_training import check_enrolment, check_look_ahead, least_segment
 from .train_config import TrainConfig
 from .validation import find_pairs, rate_of
 from .warm_start import start_from
@@ -61,6 +61,7 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     if start.network.streams:
         verify_briefly(start.network, start.network.config.hop_length)
     check_look_ahead(config.train.look_ahead, start.network)
+    check_enrolment(config.mix, config.train, start.network)
     try:
         loss = as_loss(own.loss or config.loss)
     except ValueError as error:
@@ -206,7 +207,7 @@ def check_batch(batch: Batch, network: Network, loss: WeightedSum, plan: TrainCo
             f"the source returns {type(batch).__name__}: return qse.data.Batch(noisy, clean, "
             "sample_rate)"
         )
-    noisy, clean, rate = batch
+    noisy, clean, rate, _ = batch
     if noisy.ndim != 2 or noisy.shape != clean.shape or not noisy.is_floating_point():
         shapes = f"{tuple(noisy.shape)} and {tuple(clean.shape)}"
         raise QseError(

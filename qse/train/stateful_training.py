@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ..data.mix_config import MixConfig
 from ..data.multi_rate import WIDE_BAND
 from ..data.source import Batch
 from ..errors import UsageError
@@ -16,9 +17,11 @@ from ..losses.loss_config import LossConfig
 from ..losses.terms import LossTerm
 from ..losses.weighted_sum import WeightedSum, as_loss
 from ..networks import Network, TwoGrids
+from ..networks.enrolment import beginning, describe
 from ..nn.state import flatten_state, unflatten_state
 from ..torch_device import uploaded
 from .gradient import Carried, Terms
+from .train_config import TrainConfig
 
 
 class Choice(NamedTuple):
@@ -95,12 +98,13 @@ class TrainingLoss:
         self, choice: Choice, batch: Batch, carried: Carried
     ) -> tuple[Tensor, Terms, Carried]:
         """Return (loss, its terms, states to carry), without a decision on the CPU."""
-        noisy, clean, rate = batch
+        noisy, clean, rate, enrolment = batch
         network, prefix, kept = choice
         compare = partial(self.objective, sample_rate=rate, discriminator=self.discriminator)
         if kept is None:
             needs_specs = self.objective.needs_specs
-            enhanced, specs = _enhanced(network, noisy, clean if needs_specs else None)
+            told = _told(network, enrolment)
+            enhanced, specs = _enhanced(network, noisy, clean if needs_specs else None, told)
             return *compare(clean=clean, enhanced=enhanced, noisy=noisy, specs=specs), {}
         begin = {}
         for name, state in carried.items():
@@ -140,6 +144,21 @@ def check_look_ahead(frames: Sequence[int], network: Any) -> None:
             raise UsageError(f"train.look_ahead: {name} has no look-ahead; leave it out") from None
 
 
+def check_enrolment(mix: MixConfig, plan: TrainConfig, network: Network) -> None:
+    """Raise UsageError where the talkers of segments cannot be told to the network."""
+    if not mix.enrolment_chance:
+        return
+    if not getattr(network.config, "talker", False):
+        raise UsageError("mix.enrolment_chance: the network adapts to no talker; set model.talker")
+    if plan.carry_state_probability or plan.two_grids_share:
+        raise UsageError(
+            "mix.enrolment_chance: a segment begins with its talker; set "
+            "train.carry_state_probability and train.two_grids_share to 0"
+        )
+    if mix.enrolment_samples % network.config.hop_length:
+        raise UsageError("mix.enrolment: whole hops of the network")
+
+
 def least_segment(network: Network, least: int, carry_state_probability: float) -> int:
     """Return the samples of the shortest segment of which `TrainingLoss` compares `least`
     samples."""
@@ -150,13 +169,25 @@ def least_segment(network: Network, least: int, carry_state_probability: float) 
 
 
 def _enhanced(
-    network: Any, noisy: Tensor, clean: Tensor | None
+    network: Any, noisy: Tensor, clean: Tensor | None, state: dict[str, Any] | None
 ) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
-    """Return the enhanced signal and, of a network that has specs where `clean` is given, both."""
+    """Return the enhanced signal and, of a network that has specs where `clean` is given, both.
+
+    state: in which a network that streams begins; None: zero.
+    """
+    if state is not None:
+        return network.enhance(noisy, state), None
     if clean is None or not network.has_spec:
         return network.enhance(noisy), None
     enhanced, spec = network.with_spec(noisy)
     return enhanced, (network.analysis(clean), spec)
+
+
+def _told(network: Any, enrolment: Tensor | None) -> dict[str, Any] | None:
+    """Return the state of a network that has been told its talkers, None where it is not."""
+    if enrolment is None:
+        return None
+    return beginning(network, describe(network.at(WIDE_BAND), enrolment))
 
 
 def _masked(state: Tensor, kept: Tensor) -> Tensor:

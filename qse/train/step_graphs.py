@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
 from ..data.source import Batch
 from .gradient import Carried, ShareGradient, Terms
@@ -106,7 +107,7 @@ class _Recorded:
     def __init__(
         self, gradient: GraphedGradient, choice: Choice, batch: Batch, carried: Carried
     ) -> None:
-        self.batch = Batch(batch.noisy.clone(), batch.clean.clone(), batch.sample_rate)
+        self.batch = Batch(*map(_cloned, batch))
         self.choice = choice
         if choice.kept is not None:
             self.choice = choice._replace(kept=choice.kept.clone())
@@ -118,8 +119,9 @@ class _Recorded:
         self.terms, self._run_again = gradient.graphs.record(self._work)
 
     def __call__(self, batch: Batch, choice: Choice, carried: Carried) -> tuple[Terms, Carried]:
-        self.batch.noisy.copy_(batch.noisy, non_blocking=True)
-        self.batch.clean.copy_(batch.clean, non_blocking=True)
+        for own, new in zip(self.batch, batch, strict=True):
+            if isinstance(own, Tensor) and isinstance(new, Tensor):
+                own.copy_(new, non_blocking=True)
         if self.choice.kept is not None and choice.kept is not None:
             self.choice.kept.copy_(choice.kept, non_blocking=True)
         for name, state in self.carried.items():
@@ -148,3 +150,7 @@ def gradient_of(eager: ShareGradient, config: TrainConfig) -> "ShareGradient | G
     if not isinstance(loss, TrainingLoss) or loss.discriminator:
         return eager
     return GraphedGradient(eager, loss, CudaGraphs(eager.device))
+
+
+def _cloned(part: Any) -> Any:
+    return part.clone() if isinstance(part, Tensor) else part

@@ -58,11 +58,11 @@ def test_mixer_applies_each_augmentation(monkeypatch, chance):
     config = only(
         **{chance: 1.0}, speed=(0.9, 0.95), noise_speed=(0.5, 0.8), coloured_slope=(-9.0, -6.0)
     )
-    noisy, clean, _ = mixer(config).batch(3, 6)
+    noisy, clean, *_ = mixer(config).batch(3, 6)
     assert noisy.isfinite().all() and clean.isfinite().all()
     assert noisy.abs().amax() <= 1.001
     monkeypatch.setattr(*WITHOUT_EFFECT[chance])
-    same_noisy, same_clean, _ = mixer(config).batch(3, 6)
+    same_noisy, same_clean, *_ = mixer(config).batch(3, 6)
     apart = (noisy - same_noisy).abs().amax(1) + (clean - same_clean).abs().amax(1)
     assert (apart > 1e-3).all() if chance != "clip_chance" else (apart > 1e-6).any()
 
@@ -71,6 +71,7 @@ def test_all_chances_are_tested():
     """The others have tests of their own."""
     others = {"synthetic_only", "snr_low", "babble", "pause", "mute", "noise_only", "clean_only"}
     others |= {"others", "others_begin", "others_remain", "others_loudspeaker"}
+    others |= {"enrolment", "enrolment_absent", "enrolled_near"}
     assert {f"{name}_chance" for name in others} == set(CHANCES) - set(WITHOUT_EFFECT)
 
 
@@ -87,7 +88,7 @@ def test_mixer_plays_noise_faster_and_slower():
     """Of a tone in every recording the frequency tells the speed; speech keeps its own."""
     tones = Corpus.of([sine(1000, 4.0)], [""])
     config = only(noise_speed_chance=1.0, noise_speed=(0.5, 2.0), noise_count_weights=(1.0,))
-    noisy, clean, _ = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
+    noisy, clean, *_ = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
     # Hz, for a segment lasts a second
     peaks = np.abs(np.fft.rfft((noisy - clean).double())).argmax(1)
     assert 500 <= peaks.min() < 700 and 1700 < peaks.max() <= 2000
@@ -99,7 +100,7 @@ def test_mixer_plays_noise_faster_and_slower():
 def test_mixer_splices_two_recordings():
     tones = Corpus.of([sine(1000, 4.0), sine(2000, 4.0)], ["a", "b"])
     config = only(splice_chance=1.0, noise_count_weights=(1.0,), noise_balance=0.0)
-    noisy, clean, _ = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
+    noisy, clean, *_ = NoiseMixer(config, speech_corpus(), tones).batch(0, 60)
     spectrum = np.abs(np.fft.rfft((noisy - clean).double()))[:, [1000, 2000]]
     both = spectrum.min(1) > 0.05 * spectrum.max(1)
     assert 0.3 < both.mean() < 0.7  # the other recording is a different one in half of the items
@@ -107,7 +108,7 @@ def test_mixer_splices_two_recordings():
 
 def test_mixer_response_filters_noisy_and_clean_alike():
     config = only(response_chance=1.0, response=12.0, clean_only_chance=1.0)
-    noisy, clean, _ = mixer(config).batch(0, 4)
+    noisy, clean, *_ = mixer(config).batch(0, 4)
     assert torch.equal(noisy, clean)
     plain = mixer(only(clean_only_chance=1.0)).batch(0, 4)[1]
     assert not torch.allclose(
@@ -123,7 +124,7 @@ def test_mixer_puts_noise_in_rooms():
     room[0, 0] = 1.0
     room[0, 3000] = 0.5
     config = only(noise_room_chance=1.0, noise_count_weights=(1.0,))
-    noisy, clean, _ = NoiseMixer(
+    noisy, clean, *_ = NoiseMixer(
         config, speech_corpus(), Corpus.of([bursts], [""]), rooms=room
     ).batch(0, 20)
     found = 0

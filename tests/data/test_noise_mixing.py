@@ -26,7 +26,7 @@ from qse.data.noise_mixing import NoiseMixer
 
 
 def test_mixer_reaches_snr_and_peak():
-    noisy, clean, _ = mixer(only(snr=(7.0, 7.0), level=(-20.0, -20.0), source_spread=6.0)).batch(
+    noisy, clean, *_ = mixer(only(snr=(7.0, 7.0), level=(-20.0, -20.0), source_spread=6.0)).batch(
         0, 16
     )
     assert noisy.shape == clean.shape == (16, RATE)
@@ -36,7 +36,7 @@ def test_mixer_reaches_snr_and_peak():
 
 
 def test_mixer_fills_the_ranges():
-    noisy, clean, _ = mixer(only(snr=(-5.0, 20.0), level=(-40.0, 0.0))).batch(1, 200)
+    noisy, clean, *_ = mixer(only(snr=(-5.0, 20.0), level=(-40.0, 0.0))).batch(1, 200)
     for drawn, low, high in (
         (snr(noisy, clean), -5, 20),
         (20 * np.log10(np.abs(noisy.numpy()).max(1)), -40, 0),
@@ -72,7 +72,7 @@ def test_mixer_synthetic_noise_only():
             synthetic_only_chance=alone,
             source_spread=0.0,
         )
-        noisy, clean, _ = NoiseMixer(config, speech_corpus(), corpus).batch(0, 4)
+        noisy, clean, *_ = NoiseMixer(config, speech_corpus(), corpus).batch(0, 4)
         spectrum = np.abs(np.fft.rfft(noisy - clean))
         assert ((spectrum[:, 1000] > 20 * np.median(spectrum, 1)) == (not alone)).all()
 
@@ -86,15 +86,16 @@ def test_mixer_batches_are_finite():
         **dict.fromkeys(CHANCES, 0.3), segment=0.25, noise_balance=0.0, speech_balance=0.0
     )
     for step in range(10):
-        noisy, clean, _ = NoiseMixer(config, speech, silence, 1).batch(step, 100)
+        noisy, clean, *_ = NoiseMixer(config, speech, silence, 1).batch(step, 100)
         assert noisy.isfinite().all() and clean.isfinite().all()
 
 
 def test_mixer_noise_only_and_clean_only():
-    noisy, clean, _ = mixer(only(noise_only_chance=1.0)).batch(0, 8)
+    noisy, clean, *_ = mixer(only(noise_only_chance=1.0)).batch(0, 8)
     assert not clean.any() and noisy.any(dim=1).all()
-    everything_else = dict.fromkeys(set(CHANCES) - {"noise_only_chance", "clean_only_chance"}, 1.0)
-    noisy, clean, _ = mixer(only(clean_only_chance=1.0, **everything_else)).batch(0, 8)
+    kinds = {"noise_only_chance", "clean_only_chance", "enrolment_absent_chance"}
+    everything_else = dict.fromkeys(set(CHANCES) - kinds, 1.0)
+    noisy, clean, *_ = mixer(only(clean_only_chance=1.0, **everything_else)).batch(0, 8)
     assert torch.equal(noisy, clean) and clean.any(dim=1).all()
 
 
@@ -102,7 +103,7 @@ def test_mixer_babble_is_of_other_speakers():
     config = only(
         babble_chance=1.0, synthetic_only_chance=1.0, babble_speakers=(4, 4), snr=(0.0, 0.0)
     )
-    noisy, clean, _ = mixer(config).batch(0, 12)
+    noisy, clean, *_ = mixer(config).batch(0, 12)
     spectrum = np.abs(np.fft.rfft(clean))[:, [500, 1500, 3000]]
     speaker = spectrum.argmax(1)
     assert set(speaker) == {0, 1, 2}
@@ -121,7 +122,7 @@ def test_mixer_clean_keeps_early_reflections(early):
     late = 0.0
     reach = round(early * RATE)
     for step in range(4):
-        noisy, clean, _ = NoiseMixer(config, Corpus.of([click], [""]), silence).batch(step, 2)
+        noisy, clean, *_ = NoiseMixer(config, Corpus.of([click], [""]), silence).batch(step, 2)
         at = clean.abs().argmax(1)
         for row, first in enumerate(at.tolist()):
             if first + reach < RATE and first > 5000:
@@ -146,18 +147,18 @@ def test_mixer_snr_in_a_room_counts_reverberation():
     )
     silence = Corpus.of([np.zeros(2 * RATE, "i2")], [""])
     noise = Corpus.of([white(2.0, 2)], [""])
-    (heard, alone, _) = NoiseMixer(config, speech_corpus(), silence).batch(0, 16)
-    (noisy, clean, _) = NoiseMixer(config, speech_corpus(), noise).batch(0, 16)
+    (heard, alone, *_) = NoiseMixer(config, speech_corpus(), silence).batch(0, 16)
+    (noisy, clean, *_) = NoiseMixer(config, speech_corpus(), noise).batch(0, 16)
     heard *= clean.norm(dim=1, keepdim=True) / alone.norm(dim=1, keepdim=True)
     np.testing.assert_allclose(snr(noisy, heard), 7.0, atol=0.05)
     assert snr(heard, clean).mean() < 10  # much of it is no early sound
 
 
 def test_mixer_pauses_delay_speech():
-    _, clean, _ = mixer(only(pause_chance=1.0)).batch(0, 32)
+    _, clean, *_ = mixer(only(pause_chance=1.0)).batch(0, 32)
     begins = (clean != 0).float().argmax(1)
     assert begins.max() > RATE / 4
-    _, clean, _ = mixer(PLAIN).batch(0, 32)
+    _, clean, *_ = mixer(PLAIN).batch(0, 32)
     assert (clean != 0).float().argmax(1).max() < 5
 
 
@@ -176,8 +177,8 @@ def test_mixer_sustains_vowels_only():
     config = dataclasses.replace(
         plain, sustain_chance=0.5, sustain=(0.2, 0.2), sustain_pitch=(1.25, 1.25)
     )
-    (_, rows, _) = NoiseMixer(config, words, noise_corpus(), 2).batch(0, 12)
-    (_, plain_rows, _) = NoiseMixer(plain, words, noise_corpus(), 2).batch(0, 12)
+    (_, rows, *_) = NoiseMixer(config, words, noise_corpus(), 2).batch(0, 12)
+    (_, plain_rows, *_) = NoiseMixer(plain, words, noise_corpus(), 2).batch(0, 12)
     rounds = 4 * 768  # of twelve periods of 64 samples, the most that 3 / 60 s hold, for 0.2 s
     changed = [not torch.equal(row, same) for row, same in zip(rows, plain_rows, strict=True)]
     assert 2 < sum(changed) < 10
@@ -198,8 +199,8 @@ def test_mixer_sustains_nothing_without_a_vowel():
     config = dataclasses.replace(
         plain, sustain_chance=1.0, sustain=(0.2, 0.2), sustain_pitch=(1.25, 1.25)
     )
-    (_, rows, _) = NoiseMixer(config, hiss, noise_corpus(), 2).batch(0, 4)
-    (_, plain_rows, _) = NoiseMixer(plain, hiss, noise_corpus(), 2).batch(0, 4)
+    (_, rows, *_) = NoiseMixer(config, hiss, noise_corpus(), 2).batch(0, 4)
+    (_, plain_rows, *_) = NoiseMixer(plain, hiss, noise_corpus(), 2).batch(0, 4)
     for row, same in zip(rows.numpy(), plain_rows.numpy(), strict=True):
         shorter = np.pad(scipy.signal.resample(same, 25600), (0, 6400))
         assert np.corrcoef(row, shorter)[0, 1] > 0.999

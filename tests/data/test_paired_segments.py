@@ -50,7 +50,7 @@ def test_paired_segments_are_shared_by_processes():
 
 def test_paired_segments_pad_short_pairs():
     corpus = Corpus.of(numbered([60]), [""])
-    noisy, _, _ = PairedSegments(corpus, corpus, 80, seed=1).batch(0, 3)
+    noisy, *_ = PairedSegments(corpus, corpus, 80, seed=1).batch(0, 3)
     assert (
         torch.equal(32768 * noisy[:, 1:59], torch.arange(1, 59).expand(3, -1).float())
         and not noisy[:, 60:].any()

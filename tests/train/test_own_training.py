@@ -51,7 +51,7 @@ def test_train_own_network_loss_and_source(tmp_path):
     trained = train(
         RunConfig(train=plan), Job(out=tmp_path / "run"), network=network, loss=loss, source=Noise()
     )
-    noisy, clean, _ = Noise().batch(99, 4)
+    noisy, clean, *_ = Noise().batch(99, 4)
     with torch.no_grad():
         after = trained.enhance(noisy)
     assert not trained.training and l1(clean=clean, enhanced=after) < 0.7 * l1(

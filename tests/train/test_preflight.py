@@ -188,3 +188,21 @@ def test_prepare_names_checkpoints_of_another_model(finished_run, training_audio
         job(training_audio, out, resume=True),
     )
     assert (out / "config.toml").read_text() == "what the run is"
+
+
+@pytest.mark.parametrize(
+    ("model", "plan", "enrolment", "message"),
+    [
+        ({}, {}, 1.0, "the network adapts to no talker; set model.talker"),
+        ({"talker": True}, {"carry_state_probability": 0.3}, 1.0, "begins with its talker"),
+        ({"talker": True}, {"two_grids_share": 0.5}, 1.0, "begins with its talker"),
+        ({"talker": True}, {}, 0.9999, "whole hops"),
+    ],
+)
+def test_prepare_refuses_enrolments_that_the_network_is_not_made_for(
+    model, plan, enrolment, message, tmp_path, training_audio
+):
+    mix = replace(CONFIG.mix, others_chance=0.5, enrolment_chance=0.5, enrolment=enrolment)
+    model = {**CONFIG.model, **model}
+    config = replace(CONFIG, model=model, mix=mix, train=replace(PLAN, **plan))
+    refused(message, config, job(training_audio, tmp_path / "unborn", valid=None))

@@ -172,3 +172,29 @@ def test_trainer_restore_without_carried_states_warns():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         small_training.carrying(plan=PLAN).restore(old, header)  # whose items never continue
+
+
+def test_training_loss_begins_streams_with_their_talkers():
+    """The first item is told its talker, the second is not."""
+    torch.manual_seed(0)
+    net = unsettle(build_network({**TINY, "talker": True}).eval())
+    torch.nn.init.normal_(net.decoder.head.weight, std=0.3)
+    noisy = 0.1 * torch.randn(2, 3200)
+    enrolment = 0.1 * torch.randn(2, 1600) * torch.tensor([[1.0], [0.0]])
+    loss = TrainingLoss(RMS)
+    told = Batch(noisy, 0 * noisy, 16000, enrolment)
+    untold = to_silence(noisy)
+    with torch.no_grad():
+        assert loss(net, told, {})[0] == loss(net, untold, {})[0]  # its layer is zero at first
+    for block in net.bottleneck.blocks.values():
+        torch.nn.init.normal_(block.talker.scale.weight, std=0.5)
+    first, second = told[0][:1], told[0][1:]
+    values = {}
+    for name, part, speech in (("first", first, enrolment[:1]), ("second", second, enrolment[1:])):
+        with torch.no_grad():
+            with_talker = loss(net, Batch(part, 0 * part, 16000, speech), {})[0]
+            values[name] = float((with_talker - loss(net, to_silence(part), {})[0]).abs())
+    assert values["first"] > 1e-4 and values["second"] == 0
+    loss(net, told, {})[0].backward()
+    for block in net.bottleneck.blocks.values():
+        assert block.talker.scale.weight.grad.abs().max() > 0

@@ -33,7 +33,7 @@ def trainer(plan: TrainConfig = PLAN, seed: int = 0, source=batches, loss=square
 
 def test_trainer_step_equals_a_plain_loop():
     def source(step, share=0):
-        noisy, clean, rate = batches(step)
+        noisy, clean, rate, _ = batches(step)
         return Batch(noisy.double(), clean.double(), rate)
 
     run = Trainer(

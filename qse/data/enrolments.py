@@ -1,0 +1,75 @@
+"""Draw enrolments: speech of the talkers of a batch from other moments, rooms and noise, which the
+network is told beforehand.
+
+Glossary: B items of a batch, I items with an enrolment, N samples.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from ..torch_device import uploaded
+from .filters import reverberate
+from .levels import at_level, at_snr, decibels
+from .mix_config import MixConfig
+from .multi_rate import WIDE_BAND
+from .sampling import BatchRng, CorpusSampler
+
+SNR = (15.0, 40.0)  # dB
+LEVEL = (-40.0, -12.0)  # dBFS, over active frames
+
+
+class Told(NamedTuple):
+    """What a network is told, bool (B,) on the CPU. told: the items with an enrolment. absent:
+    those of them whose enrolment is of somebody else, who is not in the item."""
+
+    told: Tensor
+    absent: Tensor
+
+
+class Enrolments:
+    """Draw enrolments as in the recipe. rooms: impulse responses (R, L)."""
+
+    def __init__(self, config: MixConfig, sampler: CorpusSampler, rooms: Tensor) -> None:
+        self.config = config
+        self.sampler = sampler
+        self.rooms = rooms
+
+    def choose(self, rng: BatchRng, allowed: Tensor) -> Told:
+        """Choose among the items `allowed`, bool (B,)."""
+        told = rng.coin(self.config.enrolment_chance, len(allowed)) & allowed
+        absent = rng.coin(self.config.enrolment_absent_chance, len(allowed)) & told
+        return Told(told, absent)
+
+    def speech(self, rng: BatchRng, speakers: Tensor, told: Told, noise: Tensor) -> Tensor:
+        """Return the enrolments (B, samples) at 16 kHz, zeros for items without one.
+
+        speakers: of the items, (B,). noise: of the batch (B, N), of which another row is taken.
+        """
+        samples = self.config.enrolment_samples
+        wide = round(self.config.enrolment * WIDE_BAND)
+        enrolments = torch.zeros(len(speakers), wide, device=rng.device)
+        items = torch.nonzero(told.told).flatten()
+        if not len(items):
+            return enrolments
+        rows = uploaded(items, rng.device)
+        others = self.sampler.other_groups(rng, speakers)
+        speakers = torch.where(told.absent, others, speakers)[items]
+        speech = self.sampler.spoken(rng, speakers, samples)
+        rooms = rng.below(torch.full_like(items, len(self.rooms)))
+        response = self.rooms[uploaded(rooms, rng.device)]
+        speech, _ = reverberate(speech, response, self.config.early_samples)
+        noise = noise.roll(1, 0)[rows, :samples]
+        noise = pad(noise, (0, samples - noise.shape[1]))
+        speech = speech + at_snr(noise, speech, rng.draw(SNR, len(items)))
+        speech = at_level(speech, decibels(rng.draw(LEVEL, len(items))))
+        enrolments[rows] = _at_wide_band(speech, wide)
+        return enrolments
+
+
+def _at_wide_band(speech: Tensor, samples: int) -> Tensor:
+    """Return speech (I, N) as `samples` at a lower rate, without what it has above half of it."""
+    spectrum = torch.fft.rfft(speech)[:, : samples // 2 + 1]
+    return torch.fft.irfft(spectrum, samples) * (samples / speech.shape[1])

@@ -1,0 +1,70 @@
+"""Describe a talker by the states of a network that adapts to talkers, and begin streams for them.
+
+The vectors of a talker are the means over time of what the time mixers of these blocks put out
+while the talker speaks, for each band. They are found at 16 kHz; bands above stay at zero.
+
+Glossary: B talkers, N samples, T hops, F bands.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from .bottleneck import DualPathBlock
+from .streaming import StreamingEnhancer
+
+SPEAKING = 10**-3.5  # of the power of the loudest hop
+
+Vectors = dict[str, Tensor]
+"""Of each block that adapts, by its name: (B, F, 4, C)."""
+
+
+@torch.no_grad()
+def describe(network: StreamingEnhancer, audio: Tensor) -> Vectors:
+    """Return the vectors of the talkers of `audio`, (B, N) of whole hops at the network's rate.
+
+    Those of audio of zeros are zeros.
+    """
+    power = audio.unflatten(1, (-1, network.config.hop_length)).square().mean(-1)  # B, T
+    loudest = power.amax(1, keepdim=True)
+    speaks = ((power > SPEAKING * loudest) & (loudest > 0)).to(audio.dtype)
+    share = speaks / speaks.sum(1, keepdim=True).clamp_min(1)
+    vectors: Vectors = {}
+    hooks = []
+    for name, block in _adaptive(network):
+        keep = partial(_keep_mean, vectors, name, share)
+        hooks.append(block.time.register_forward_hook(keep))
+    try:
+        network(audio)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return vectors
+
+
+def beginning(network: StreamingEnhancer, vectors: Vectors) -> dict[str, Any]:
+    """Return the state in which a stream of `network` begins that keeps these talkers; vectors of
+    fewer bands are filled with zeros."""
+    blocks = {}
+    for name in vectors:
+        missing = network.bands - vectors[name].shape[1]
+        blocks[name] = {"talker": pad(vectors[name], (0, 0, 0, 0, 0, missing)).flatten(0, 1)}
+    return {"bottleneck": blocks}
+
+
+def _adaptive(network: StreamingEnhancer) -> Iterator[tuple[str, DualPathBlock]]:
+    for name, block in network.bottleneck.blocks.items():
+        if getattr(block, "talker", None) is not None:
+            yield name, block
+
+
+def _keep_mean(
+    vectors: Vectors, name: str, share: Tensor, _: Any, given: Any, returned: tuple[Tensor, Any]
+) -> None:
+    """Keep the mean of the output of a time mixer, (B * F, T, 4, C). share: weights (B, T)."""
+    y = returned[0].unflatten(0, (len(share), -1))
+    vectors[name] = torch.einsum("bt,bftqc->bfqc", share.to(y.dtype), y)
