@@ -8,12 +8,14 @@ walls of materials whose absorption depends on frequency; another kind than the 
 The direct sound of the talker is raised to 8 to 15 dB above all reflections, as close to a
 microphone. clean/ holds the talker alone, with the reflections of the first 50 ms.
 
-TALKERS gets three folders of pairs for `qse evaluate`, each with clean/, noisy/ and groups.tsv:
+TALKERS gets four folders of pairs for `qse evaluate`, each with clean/, noisy/ and groups.tsv:
 
 - mixtures: 10 s; a talker with pauses of 1 to 2 s, one or two others who never pause at 0, 6, 12
   and 18 dB below the talker, noise at 12 to 20 dB;
 - held: 16 s; the talker is silent from 4 s on, the other stays, at 6 dB;
-- alone: 6 s; one talker at 0.5, 1.2 or 2 m, nobody else, noise at 20 to 30 dB.
+- alone: 6 s; one talker at 0.5, 1.2 or 2 m, nobody else, noise at 20 to 30 dB;
+- told: 8 s; another talker as near and as loud; enrolment/ has 6 s of the talker from other
+  recordings, in another room, noise at 20 to 30 dB.
 """
 
 import argparse
@@ -33,6 +35,7 @@ CLOSE = (0.3, 0.8)  # metres, of a talker among others
 FAR = (2.0, 4.5)  # metres, of the others
 SNR = (12.0, 20.0)  # dB
 SNR_ALONE = (20.0, 30.0)  # dB
+ENROLMENT = 6.0  # seconds
 DISTANCES = (0.5, 1.2, 2.0)  # metres, of a talker alone
 PEAKS = (-12.0, -1.0)  # dBFS
 DIRECT = 0.0025  # seconds of a response that count as direct sound
@@ -43,11 +46,13 @@ COLUMNS = ("id", "speaker", "speech_source", "noise_source", "ratio_db", "others
 
 
 class Scene(NamedTuple):
-    """One pair: (samples,) each, and the cells of its line in groups.tsv."""
+    """One pair: (samples,) each, and the cells of its line in groups.tsv; an enrolment, where the
+    talker is told."""
 
     noisy: np.ndarray
     clean: np.ndarray
     labels: tuple[str, ...]
+    enrolment: np.ndarray | None = None
 
 
 class Studio:
@@ -159,6 +164,35 @@ class Studio:
         labels = (speaker, name, kind, f"{ratio:g}", f"{others}", f"{distance:g}")
         return Scene(noisy * gain, clean * gain, labels)
 
+    def told(self, number: int, seconds: float) -> Scene:
+        """Mix one pair of two talkers who are alike in distance and level, and an enrolment of the
+        first."""
+        samples = round(seconds * self.rate)
+        name, voices = self.source("speech", number)
+        kind, noises = self.source("noise", number // len(self.drawn["speech"]))
+        speaker, spoken = self.paused(voices, seconds)
+        before = self.said_by(voices, speaker, ENROLMENT)
+        mouths = map(self.near, self.responses(list(self.rng.uniform(*CLOSE, 2))))
+        heard, clean = in_room(spoken, next(mouths), self.rate)
+        other = self.crowd(number, list(mouths), samples)
+        noisy = heard + self.below(noises.noise(samples)[1], heard, self.rng.uniform(*SNR))
+        noisy += self.below(other, heard, 0.0)
+        gain = 10 ** (self.rng.uniform(*PEAKS) / 20) / max(np.abs(noisy).max(), np.abs(clean).max())
+        place = self.near(self.responses([self.rng.uniform(*CLOSE)])[0])
+        enrolment = in_room(before, place, self.rate)[0]
+        hiss = noises.noise(len(enrolment))[1]
+        enrolment += self.below(hiss, enrolment, self.rng.uniform(*SNR_ALONE))
+        enrolment *= 10 ** (self.rng.uniform(*PEAKS) / 20) / np.abs(enrolment).max()
+        labels = (speaker, name, kind, "0", "1", "0")
+        return Scene(noisy * gain, clean * gain, labels, enrolment)
+
+    def said_by(self, recordings: Recordings, speaker: str, seconds: float) -> np.ndarray:
+        """Return the next recordings of a speaker (samples,), one behind the other."""
+        audio = np.zeros(0)
+        while len(audio) < seconds * self.rate:
+            audio = np.concatenate([audio, recordings.read(next(recordings.rows[speaker]))])
+        return audio[: round(seconds * self.rate)]
+
     def crowd(self, number: int, responses: list[np.ndarray], samples: int) -> np.ndarray:
         """Return others (samples,), each of another source than the talker `number`, equally
         loud."""
@@ -180,6 +214,8 @@ def scenes(studio: Studio, count: int) -> Iterator[tuple[str, Scene]]:
     for distance in DISTANCES:
         for number in range(count // 2):
             yield "alone", studio.scene(number, 6.0, distance=distance)
+    for number in range(count):
+        yield "told", studio.told(number, 8.0)
 
 
 def main() -> None:
@@ -198,7 +234,10 @@ def main() -> None:
         place = given.out / folder
         listed = lines.setdefault(folder, ["\t".join(COLUMNS)])
         name = f"t{len(listed) - 1:03}"
-        for side, audio in (("noisy", scene.noisy), ("clean", scene.clean)):
+        sides = {"noisy": scene.noisy, "clean": scene.clean}
+        if scene.enrolment is not None:
+            sides["enrolment"] = scene.enrolment
+        for side, audio in sides.items():
             (place / side).mkdir(parents=True, exist_ok=True)
             path = place / side / f"{name}.flac"
             soundfile.write(path, audio, given.sample_rate, subtype="PCM_16")

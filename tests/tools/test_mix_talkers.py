@@ -96,6 +96,17 @@ def test_a_talker_alone_is_at_a_distance(talkers):
         assert _tone(noisy, row["speech_source"]) > 10 * _tone(noisy, _other(row))
 
 
+def test_an_enrolment_is_of_the_talker_and_the_other_is_as_loud(talkers):
+    for row, noisy, clean in _pairs(talkers / "told"):
+        talker = row["speech_source"]
+        enrolment = soundfile.read(talkers / "told/enrolment" / f"{row['id']}.flac")[0]
+        assert len(noisy) == 8 * RATE and len(enrolment) == 6 * RATE
+        assert _tone(enrolment, talker) > 10 * _tone(enrolment, _other(row))
+        own, other = _tone(noisy[: 2 * RATE], talker), _tone(noisy[: 2 * RATE], _other(row))
+        assert 20 * np.log10(own / other) == pytest.approx(0.0, abs=2.5)
+        assert _tone(clean[: 2 * RATE], _other(row)) < 1e-3
+
+
 def test_reflections_of_a_close_talker_are_weaker():
     studio = mix_talkers.Studio.__new__(mix_talkers.Studio)
     studio.rate, studio.rng = RATE, np.random.default_rng(1)
