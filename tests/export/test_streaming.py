@@ -16,6 +16,7 @@ from small_networks import offline, streaming
 from qse.errors import QseError
 from qse.export import streaming as export
 from qse.export.lowering import lower
+from qse.networks.enrolment import beginning, describe
 from qse.nn.state import flatten_state
 from qse.runtime.engine import Engine
 
@@ -217,3 +218,32 @@ def test_export_stream_of_other_layers_and_algebras(tmp_path, monkeypatch):
     other = streaming(time_mixer=("lru",), algebra="phm", attention="hamilton")
     export.export_stream(other, tmp_path / "model.onnx", name="small", version="0")
     assert (tmp_path / "model.onnx").exists()
+
+
+@torch.no_grad()
+def test_export_stream_of_a_network_that_adapts_to_a_talker(tmp_path, monkeypatch):
+    """The talker is an entry of the graph's state, found by the states of the graph as well."""
+    monkeypatch.setattr(export, "disagreement", functools.partial(export.disagreement, seconds=2.5))
+    network = streaming(talker=True)
+    path = tmp_path / "talker.onnx"
+    export.export_stream(network, path, **ABOUT)
+    engine = Engine(path)
+    rng = np.random.default_rng(0)
+    speech, noisy = 0.3 * rng.standard_normal((2, 40, 32)).astype(np.float32)
+    state = engine.initial_state()
+    heard = []
+    for hop in speech:
+        _, state = engine.step(hop, state)
+        heard.append(state["state.bottleneck.block0.time"])
+    mean = np.mean(heard, 0)  # in the order of components that the graph has
+    begin = beginning(network, describe(network, torch.from_numpy(speech).view(1, -1)))
+    expected, _ = network(torch.from_numpy(noisy).view(1, -1), begin)
+    state = {**engine.initial_state(), "state.bottleneck.block0.talker": mean}
+    found = []
+    for hop in noisy:
+        enhanced, state = engine.step(hop, state)
+        found.append(enhanced)
+    assert np.abs(np.concatenate(found) - expected[0].numpy()).max() < 1e-5
+    plain, _ = network(torch.from_numpy(noisy).view(1, -1))
+    assert np.abs((plain - expected).numpy()).max() > 1e-3
+    np.testing.assert_array_equal(state["state.bottleneck.block0.talker"], mean)
