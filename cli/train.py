@@ -156,10 +156,12 @@ def train(
 
 
 class _Steps:
-    """Show a progress bar: step, loss, seconds of audio per second, time left."""
+    """Show a progress bar: step, loss, seconds of audio per second, time left; a line for what is
+    done beside the steps, and how much of it."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None  # a started bar cannot be sent to another process
+        self._note = ""
 
     def __call__(self, row: dict[str, float], plan: "TrainConfig") -> None:
         if self._bar is None:
@@ -168,10 +170,17 @@ class _Steps:
         audio = row["audio"] - self._first["audio"]
         seconds = row["seconds"] - self._first["seconds"]
         speed = audio / seconds if seconds else 0.0
-        note = f"loss {row['loss']:.3f}  {speed:.1f} s audio/s"
         done = row["passed"] if plan.by_clock else row["step"]
         shown = f"{row['step']:.0f}" if plan.by_clock else f"{row['step']:.0f}/{plan.steps}"
-        self._bar.update(self._bar.task_ids[0], completed=done, note=f"{shown}  {note}")
+        self._note = f"{shown}  loss {row['loss']:.3f}  {speed:.1f} s audio/s"
+        self._bar.update(self._bar.task_ids[0], completed=done, note=self._note)
+
+    def stage(self, what: str, done: int, total: int) -> None:
+        if done == 0:
+            say(what)
+        if self._bar:
+            note = f"{self._note}  {done}/{total} pairs" if done < total else self._note
+            self._bar.update(self._bar.task_ids[0], note=note)
 
     def close(self) -> None:
         if self._bar:

@@ -18,7 +18,7 @@ import numpy as np
 from qse.errors import QseError, UsageError
 from qse.evaluate import METRICS, evaluate
 from qse.train import Job, RunConfig, find_recipe, read_config
-from qse.train.validation import find_pairs
+from qse.train.validation_pairs import find_pairs
 
 from .base import Experiment
 from .networks.count import parameter_count

@@ -20,6 +20,9 @@ class _Bar:
     def __call__(self, row: dict[str, float], plan: TrainConfig) -> None:
         self.advance()
 
+    def stage(self, what: str, done: int, total: int) -> None:
+        """Show steps alone."""
+
     def close(self) -> None:
         """The bar ends with its context."""
 

@@ -28,7 +28,8 @@ from qse.runtime.engine import Engine
 from qse.runtime.timing import GROUP, Times, race, stepper
 from qse.train.job import Job
 from qse.train.recipe import RunConfig, find_recipe, read_config
-from qse.train.validation import METRICS, Utterance, find_pairs, read_pairs, validate
+from qse.train.validation import METRICS, validate
+from qse.train.validation_pairs import Utterance, find_pairs, read_pairs
 
 from .base import Experiment
 from .networks.count import parameter_count

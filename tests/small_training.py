@@ -60,10 +60,14 @@ class Reports:
 
     def __init__(self):
         self.rows = []
+        self.stages = []
         self.closed = False
 
     def __call__(self, row, plan):
         self.rows.append(row)
+
+    def stage(self, what, done, total):
+        self.stages.append((what, done, total))
 
     def close(self):
         self.closed = True

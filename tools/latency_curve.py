@@ -16,7 +16,7 @@ import torch
 from qse.evaluate.scoring import score_pair
 from qse.model_folder import CONFIG, weights_of
 from qse.networks.weights import load_network
-from qse.train.validation import Utterance, find_pairs, read_pairs
+from qse.train.validation_pairs import Utterance, find_pairs, read_pairs
 
 METRICS = {
     "pesq_wb": "WB-PESQ",

@@ -24,7 +24,8 @@ from ..runtime.zoo import WIDE_BAND, load, seal
 from ..train import checkpoint
 from ..train.recipe import read_config, write_config
 from ..train.training_log import read_table
-from ..train.validation import find_pairs, read_pairs, validate
+from ..train.validation import validate
+from ..train.validation_pairs import find_pairs, read_pairs
 from .card import Card, CardOptions
 from .cost import ModelCost, measure_cost
 from .offline import export_offline

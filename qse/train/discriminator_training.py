@@ -15,7 +15,7 @@ from torch import Tensor
 from ..losses.metric_discriminator import MetricDiscriminator, distance_from_best, quality
 from ..machine import cores
 from ..networks.weights import pick
-from . import checkpoint, pesq_worker, worker
+from . import checkpoint, score_worker, worker
 
 LEARNING_RATE = 1e-3  # constant
 BETAS = (0.9, 0.99)
@@ -51,7 +51,7 @@ class DiscriminatorTraining:
         shown = enhanced.detach().nan_to_num().clamp(-LOUDEST, LOUDEST)
         self._enhanced.append(shown)
         for reference, output in zip(clean.cpu().numpy(), shown.cpu().numpy(), strict=True):
-            self._scores.append(self._workers.submit(pesq_worker.score, reference, output))
+            self._scores.append(self._workers.submit(score_worker.pesq, reference, output))
         self.discriminator.eval().requires_grad_(False)
         return distance_from_best(self.discriminator, clean=clean, enhanced=enhanced)
 

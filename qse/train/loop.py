@@ -98,7 +98,7 @@ class TrainingLoop:
     def _validate(self) -> bool:
         """Score, save the best weights, log and draw; return False if a signal came before the
         scores were complete."""
-        scores = self.validator.validate(self.trainer, lambda: self.stop.signalled)
+        scores = self.validator.validate(self.trainer, lambda: self.stop.signalled, self.log.stage)
         if not scores:
             self._save("checkpoint.safetensors")
             return False

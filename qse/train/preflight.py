@@ -23,7 +23,7 @@ from .parallel import processes_here
 from .recipe import RunConfig
 from .stateful_training import check_enrolment, check_look_ahead, least_segment
 from .train_config import TrainConfig
-from .validation import find_pairs, rate_of
+from .validation_pairs import find_pairs, rate_of
 from .warm_start import start_from
 
 # of a run, complete or not

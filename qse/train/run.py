@@ -42,7 +42,8 @@ from .stopping import StopRequest
 from .train_config import TrainConfig
 from .trainer import Trainer
 from .training_log import StepReport, TrainingLog
-from .validation import Utterance, Validator, find_pairs, read_pairs
+from .validation import Validator
+from .validation_pairs import Utterance, find_pairs, read_pairs
 
 
 def train(
@@ -210,8 +211,9 @@ def _batches(
 def _loop(trainer: Trainer, config: RunConfig, job: Job, report: StepReport | None) -> TrainingLoop:
     log = TrainingLog(job.out, trainer, WIDE_BAND, report)
     rate = trainer.network.config.sample_rate
-    unknown = _read_pairs(job.unknown, rate)
-    validator = Validator(_pairs(config, job, rate), config.train.valid_every, unknown)
+    unknown = _read_pairs(job.unknown, rate, log.stage)
+    pairs = _pairs(config, job, rate, log.stage)
+    validator = Validator(pairs, config.train.valid_every, unknown)
     return TrainingLoop(trainer, validator, log, StopRequest(job.hours), job)
 
 
@@ -228,12 +230,13 @@ def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:
     )
 
 
-def _pairs(config: RunConfig, job: Job, rate: int) -> list[Utterance]:
+def _pairs(config: RunConfig, job: Job, rate: int, progress: Stages) -> list[Utterance]:
     """Read the pairs to validate with, if there are any."""
     if job.data and not job.valid:
-        return read_pairs(open_sources.validation(config.dataset, job.data, config.mix))
-    return _read_pairs(job.valid, rate)
+        found = open_sources.validation(config.dataset, job.data, config.mix)
+        return read_pairs(found, progress=progress)
+    return _read_pairs(job.valid, rate, progress)
 
 
-def _read_pairs(folder: Path | None, rate: int) -> list[Utterance]:
-    return read_pairs(find_pairs(folder, rate), rate) if folder else []
+def _read_pairs(folder: Path | None, rate: int, progress: Stages) -> list[Utterance]:
+    return read_pairs(find_pairs(folder, rate), rate, progress) if folder else []

@@ -14,6 +14,7 @@ FROM_ZERO = (
     "valid_hours",
     "mix_ahead",
     "mix_processes",
+    "valid_processes",
     "checkpoint_minutes",
 )
 FRACTIONS = ("carry_state_probability", "two_grids_share", "plateau_share", "ema_decay")
@@ -61,6 +62,8 @@ class TrainConfig:
     checkpoint_minutes: float = 0.0  # also so often; 0: by steps alone
     valid_every: int = 1000  # steps
     valid_hours: float = 0.0  # of audio from validation to validation, in place of valid_every
+    # that score pairs while the network enhances the next ones; 0: the training itself
+    valid_processes: int = 0
     mix_ahead: int = 0  # batches that are mixed while the network trains on another
     mix_processes: int = 0  # that mix them; 0: a thread
     tensorboard: bool = False  # also write the curves for TensorBoard, into RUN/tensorboard

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
 
 class StepReport(Protocol):
-    """Receive the progress of a run in its first process: a row after every step, and the end."""
+    """Receive the progress of a run in its first process: a row after every step, what is done
+    beside the steps, as a validation (done of total, from 0 on), and the end."""
 
     def __call__(self, row: dict[str, float], plan: TrainConfig) -> None: ...
+
+    def stage(self, what: str, done: int, total: int) -> None: ...
 
     def close(self) -> None: ...
 
@@ -57,6 +60,11 @@ class TrainingLog:
                 "passed": self.trainer.passed,
             }
             self.report({**terms, **row}, self.trainer.config)
+
+    def stage(self, what: str, done: int, total: int) -> None:
+        """Report what is done beside the steps."""
+        if self.report:
+            self.report.stage(what, done, total)
 
     def write(self) -> None:
         """Write the means since the last line to train.csv, and how many steps were skipped, if

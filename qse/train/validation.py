@@ -1,39 +1,27 @@
 """Validate a run at intervals: score enhanced pairs, and find the best weights."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from ..data.datasets import Pair, pair_folders
-from ..errors import QseError
+from ..data.datasets import Stages
 from ..evaluate import metrics
-from ..evaluate.reading import common_rate, read_pair
-from ..evaluate.scoring import score_pair
-from ..evaluate.signals import SAMPLE_RATE
+from ..evaluate.pool import spread
 from ..networks import Network
+from . import score_worker
 from .exchange import count, gather
+from .score_worker import Output
 from .trainer import Trainer
+from .validation_pairs import Utterance, untold
 
 METRICS = ("pesq_wb", "stoi", "si_sdr")
 UPPER_BAND_RATE = metrics.METRICS["band_snr"].least_rate  # Hz, from which on this metric is added
 UNKNOWN = "unknown_"  # prefix of the scores of sources that are in no training data
-# seconds: STOI needs 0.4 of speech, and the PESQ package crashes on long files
-SHORTEST = 0.5
-LONGEST = 30
-
-
-@dataclass(frozen=True)
-class Utterance:
-    """float32 (samples,), noisy and clean, of one length, at `sample_rate` in Hz."""
-
-    name: str
-    noisy: np.ndarray
-    clean: np.ndarray
-    sample_rate: int = SAMPLE_RATE
+IN_ONE = "set train.valid_processes to 0"
 
 
 def quality(scores: dict[str, float]) -> float:
@@ -46,63 +34,12 @@ def quality(scores: dict[str, float]) -> float:
     return scores[prefix + "pesq_wb"] + scores[prefix + "si_sdr"] / 10
 
 
-def find_pairs(folder: Path, sample_rate: int) -> list[Pair]:
-    """Return the files of equal names in `folder`/noisy and `folder`/clean. Raises QseError when
-    there are none.
-
-    `sample_rate` is the network's, a multiple of SAMPLE_RATE, at which the metrics are defined.
-    """
-    if sample_rate % SAMPLE_RATE:
-        needs = f"a model at {SAMPLE_RATE} Hz or a multiple, this one works at {sample_rate} Hz"
-        raise QseError(f"{folder}: validation needs {needs}; train without valid=DIR")
-    noisy = folder / "noisy"
-    clean = folder / "clean"
-    if not (noisy.is_dir() and clean.is_dir()):
-        raise QseError(f"{folder}: no pairs; put files of equal names into {noisy} and {clean}")
-    return pair_folders(noisy, clean)
-
-
 def fingerprint(pairs: list[Utterance]) -> str:
     """Return a hash of the pairs: scores are compared only on equal pairs."""
     digest = sha256()
     for pair in pairs:
         digest.update(pair.noisy.tobytes() + pair.clean.tobytes())
     return digest.hexdigest()
-
-
-def read_pairs(pairs: list[Pair], sample_rate: int = SAMPLE_RATE) -> list[Utterance]:
-    """Read pairs at `rate_of` them.
-
-    Raises QseError for a pair of different lengths, or one that the metrics cannot score.
-    """
-    rate = rate_of(pairs, sample_rate)
-    return [_read(pair, rate) for pair in pairs]
-
-
-def rate_of(pairs: list[Pair], sample_rate: int) -> int:
-    """Return `sample_rate`, that of the network, if all files have it, else SAMPLE_RATE."""
-    if sample_rate > SAMPLE_RATE and common_rate(pairs) == sample_rate:
-        return sample_rate
-    return SAMPLE_RATE
-
-
-def _read(pair: Pair, rate: int) -> Utterance:
-    clean, noisy = read_pair(pair, needs_clean=True, sample_rate=rate)
-    if clean is None or not clean.any():
-        raise QseError(
-            f"{pair.clean}: is silent, and metrics are undefined against silence; "
-            "leave the pair out"
-        )
-    if not SHORTEST <= len(clean) / rate <= LONGEST:
-        raise QseError(
-            f"{pair.clean}: validation files last {SHORTEST:g} to {LONGEST} s; cut it, "
-            "or leave it out"
-        )
-    try:
-        score_pair(clean=clean, enhanced=noisy, sample_rate=rate, metrics=["stoi", "pesq_wb"])
-    except ValueError as error:
-        raise QseError(f"{pair.clean}: cannot be scored ({error}); leave the pair out") from error
-    return Utterance(pair.name, noisy.astype(np.float32), clean.astype(np.float32), rate)
 
 
 def validate(
@@ -112,9 +49,14 @@ def validate(
     rank: int = 0,
     processes: int = 1,
     stopped: Callable[[], bool] = lambda: False,
+    jobs: int = 0,
+    progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> dict[str, float]:
     """Return the means of METRICS over all pairs; every process scores its share, all get the
     result.
+
+    jobs: processes that score beside this one, which enhances meanwhile; 0: this one scores.
+    progress: called with the number of pairs of the share that are scored, and of all of them.
 
     Pairs at UPPER_BAND_RATE or above have the SNR of the band above 8 kHz in addition, as
     `band_snr`. A network for a higher rate than that of the pairs works at theirs.
@@ -124,12 +66,19 @@ def validate(
     """
     training = network.training
     network.eval()
-    scores = []
-    for pair in pairs[rank::processes]:
-        if stopped():
-            break
-        scores.append(_score(network, pair, device))
-    rows = gather(scores)
+    share = pairs[rank::processes]
+    outputs = _outputs(network, share, device, stopped)
+    jobs = min(jobs, len(share))
+    if jobs:
+        scored = spread(score_worker.scores, outputs, jobs, score_worker.no_scores, IN_ONE)
+    else:
+        scored = map(score_worker.scores, outputs)
+    progress(0, len(share))
+    found = {}
+    for number, scores in scored:
+        found[number] = scores
+        progress(len(found), len(share))
+    rows = gather([found[number] for number in sorted(found)])
     network.train(training)
     if len(rows) < len(pairs):
         return {}
@@ -139,16 +88,19 @@ def validate(
     return means
 
 
-@torch.no_grad()
-def _score(network: Network, pair: Utterance, device: torch.device) -> dict[str, float]:
-    noisy = torch.from_numpy(pair.noisy).to(device)[None]
-    rate = pair.sample_rate
-    enhanced = network.at(rate).enhance(noisy)[0].float().cpu().numpy()
-    names = (*METRICS, "band_snr") if rate >= UPPER_BAND_RATE else METRICS
-    try:
-        return score_pair(clean=pair.clean, enhanced=enhanced, sample_rate=rate, metrics=names)
-    except ValueError:
-        return dict.fromkeys(names, float("nan"))
+def _outputs(
+    network: Network, pairs: list[Utterance], device: torch.device, stopped: Callable[[], bool]
+) -> Iterator[Output]:
+    """Yield what the network makes of the pairs, until `stopped`."""
+    for number, pair in enumerate(pairs):
+        if stopped():
+            return
+        rate = pair.sample_rate
+        names = (*METRICS, "band_snr") if rate >= UPPER_BAND_RATE else METRICS
+        with torch.no_grad():
+            noisy = torch.from_numpy(pair.noisy).to(device)[None]
+            enhanced = network.at(rate).enhance(noisy)[0].float().cpu().numpy()
+        yield Output(number, pair.clean, enhanced, rate, names)
 
 
 class Validator:
@@ -173,20 +125,35 @@ class Validator:
         each."""
         return bool(self.pairs) and self.last < step and (end or step % self.every == 0)
 
-    def validate(self, trainer: Trainer, stopped: Callable[[], bool]) -> dict[str, float]:
+    def validate(
+        self, trainer: Trainer, stopped: Callable[[], bool], progress: Stages = untold
+    ) -> dict[str, float]:
         """Return the mean scores, those of the unknown pairs with the prefix UNKNOWN.
 
         {} where a process was `stopped` before it had scored its share.
         """
         network = trainer.ema.network
+        jobs = trainer.config.valid_processes
         scores = dict[str, float]()
         for prefix, pairs in (("", self.pairs), (UNKNOWN, self.unknown)):
-            if pairs:
-                found = validate(network, pairs, trainer.device, trainer.rank, count(), stopped)
-                if not found:
-                    return {}
-                for metric, score in found.items():
-                    scores[prefix + metric] = score
+            if not pairs:
+                continue
+            sources = " of unknown sources" if prefix else ""
+            what = f"step {trainer.done}: scoring validation pairs{sources}: {len(pairs)}"
+            found = validate(
+                network,
+                pairs,
+                trainer.device,
+                trainer.rank,
+                count(),
+                stopped,
+                jobs,
+                partial(progress, what),
+            )
+            if not found:
+                return {}
+            for metric, score in found.items():
+                scores[prefix + metric] = score
         return scores
 
     def record(self, step: int, scores: dict[str, float]) -> bool:

@@ -16,7 +16,7 @@ from qse.data.datasets import Pair
 from qse.data.dns3_source import talker
 from qse.data.mix_config import MixConfig
 from qse.data.room_simulation import measured_bank
-from qse.train.validation import read_pairs
+from qse.train.validation_pairs import read_pairs
 
 CPU = torch.device("cpu")
 

@@ -12,7 +12,7 @@ from qse.data.corpus import Corpus
 from qse.data.mix_config import MixConfig
 from qse.data.noise_mixing import NoiseMixer
 from qse.data.pair_folder import write_pairs
-from qse.train.validation import find_pairs, read_pairs
+from qse.train.validation_pairs import find_pairs, read_pairs
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ def test_mixers_train_once_as_the_trainer_does(study, tmp_path, monkeypatch):
     from qse.train.job import Job
     from qse.train.recipe import read_config
     from qse.train.run import train
-    from qse.train.validation import find_pairs, read_pairs, validate
+    from qse.train.validation import validate
+    from qse.train.validation_pairs import find_pairs, read_pairs
 
     monkeypatch.setattr(
         mixers.Mixers, "_costs", lambda self, configs, out: ({"model": name} for name in configs)

@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 import latency_curve
 from small_networks import streaming
 
-from qse.train.validation import Utterance
+from qse.train.validation_pairs import Utterance
 
 
 def test_every_look_ahead_is_scored_and_drawn(monkeypatch, tmp_path, capsys):

@@ -59,6 +59,9 @@ class At:
         self.done.append(row["step"])
         self.actions.get(row["step"], lambda: None)()
 
+    def stage(self, what, done, total):
+        pass
+
     def close(self):
         pass
 

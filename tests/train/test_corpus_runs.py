@@ -128,6 +128,7 @@ def test_train_command_on_a_corpus(tmp_path, command, monkeypatch):
         sets += ["--set", change]
     status, _, error = command("train", "--recipe", "voicebank", "--data", data, *sets)
     assert status == 0, error
+    assert "step 2: scoring validation pairs: 1\n" in error
     assert error.endswith("step 2; export it as a model: qse export runs/voicebank models/NAME\n")
     assert read_config(tmp_path / "runs/voicebank/config.toml").dataset == "voicebank"
     short = "--out", "short", "--hours", 0, "--set", "train.steps=2"

@@ -19,7 +19,8 @@ from qse.networks import build_network, weights
 from qse.networks.weights import weights_step
 from qse.train.recipe import read_config
 from qse.train.run import train
-from qse.train.validation import METRICS, find_pairs, quality, read_pairs, validate
+from qse.train.validation import METRICS, quality, validate
+from qse.train.validation_pairs import find_pairs, read_pairs
 
 
 def test_train_writes_its_files(finished_run):
@@ -154,6 +155,19 @@ def test_train_stopped_and_resumed_equals_uninterrupted(finished_run, training_a
         ]
 
 
+def test_train_reports_what_is_read_and_scored(training_audio, tmp_path):
+    reports = Reports()
+    short = replace(CONFIG, train=replace(PLAN, steps=1))
+    train(short, job(training_audio, tmp_path / "run"), reports)
+    assert reports.stages == [
+        ("reading validation pairs: 2", 0, 2),
+        ("reading validation pairs: 2", 1, 2),
+        ("step 1: scoring validation pairs: 2", 0, 2),
+        ("step 1: scoring validation pairs: 2", 1, 2),
+        ("step 1: scoring validation pairs: 2", 2, 2),
+    ]
+
+
 def test_train_killed_in_validation_validates_on_resume(
     finished_run, training_audio, tmp_path, monkeypatch
 ):
@@ -170,13 +184,13 @@ def test_train_killed_in_validation_validates_on_resume(
 def test_train_stops_during_validation(finished_run, training_audio, tmp_path, monkeypatch):
     scored = []
 
-    def score(_, pair, __):
+    def score(output):
         os.kill(os.getpid(), signal.SIGTERM)
-        scored.append(pair.name)
-        return dict.fromkeys(METRICS, 0.0)
+        scored.append(output.number)
+        return output.number, dict.fromkeys(METRICS, 0.0)
 
     with monkeypatch.context() as patch:
-        patch.setattr("qse.train.validation._score", score)
+        patch.setattr("qse.train.score_worker.scores", score)
         train(CONFIG, job(training_audio, tmp_path / "run"))
     assert len(scored) == 1 and not (tmp_path / "run/valid.csv").exists()
     # which was not due

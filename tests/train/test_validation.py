@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import soundfile
+from processes import ends_without_speech
 from small_training import CPU, TINY
 
 from qse.errors import QseError
@@ -13,7 +14,8 @@ from qse.evaluate.scoring import score_pair
 from qse.export.streaming import speech_like
 from qse.networks import Network, build_network
 from qse.networks.streaming import StreamingConfig
-from qse.train.validation import METRICS, Utterance, Validator, find_pairs, read_pairs, validate
+from qse.train.validation import METRICS, Validator, validate
+from qse.train.validation_pairs import Utterance, find_pairs, read_pairs
 
 
 def write(path, samples, sample_rate=16000):
@@ -58,6 +60,26 @@ def test_validate_is_the_mean_over_pairs(training_audio):
     assert found == pytest.approx(
         {metric: (rows[0][metric] + rows[1][metric]) / 2 for metric in METRICS}
     )
+
+
+def test_validate_in_processes_is_the_same(training_audio):
+    """To the last bit, whatever the order in which the scores come."""
+    torch.manual_seed(0)
+    net = build_network(TINY)
+    pairs = 3 * read_pairs(find_pairs(training_audio / "valid", 16000))
+    done = []
+    found = validate(net, pairs, CPU, jobs=2, progress=lambda *counts: done.append(counts))
+    assert found == validate(net, pairs, CPU)
+    assert done == [(number, 6) for number in range(7)]
+
+
+def test_validate_in_processes_survives_a_crash_of_pesq(training_audio, monkeypatch):
+    """As it crashes on some recordings: the pair then has no score, and the run goes on."""
+    pairs = read_pairs(find_pairs(training_audio / "valid", 16000))
+    monkeypatch.setattr("qse.train.score_worker.scores", ends_without_speech)
+    longer = Utterance("r", pairs[0].noisy, np.zeros_like(pairs[0].clean))
+    found = validate(build_network(TINY), [*pairs, longer], CPU, jobs=1)
+    assert set(found) == set(METRICS) and all(map(np.isnan, found.values()))
 
 
 def test_validate_at_32_khz_leaves_the_upper_band_out():
