@@ -104,8 +104,10 @@ def _report(run: Path, folder: Path, costs: "dict[int, ModelCost]") -> None:
     from qse.export.origin import lacking
     from qse.networks.weights import weights_step
 
+    step = weights_step(run)
+    weights = f"step {step}" if step else "converted weights"
     for sample_rate, cost in costs.items():
         size = f"{cost.params:,} parameters, {cost.macs / 1e9:.2f} GMAC/s"
-        tell(f"{folder}: step {weights_step(run)}, {sample_rate} Hz, {size}, RTF {cost.rtf:.3f}")
+        tell(f"{folder}: {weights}, {sample_rate} Hz, {size}, RTF {cost.rtf:.3f}")
     for sentence in lacking(run, folder):
         say(f"qse: warning: {as_options(sentence)}")

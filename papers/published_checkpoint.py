@@ -1,7 +1,9 @@
-"""Convert the checkpoint of the published Conformer (`best_model.pt`) to a run that qse evaluates.
+"""Convert the checkpoint of the published Conformer (`best_model.pt`) to a folder that qse
+evaluates and exports.
 
     qse experiment published-checkpoint --out published --set file=best_model.pt
     qse evaluate published --dataset voicebank --data VOICEBANK
+    qse export published models/published
 
 The file is read by PyTorch's restricted reader, which runs no code of the file.
 """
@@ -10,14 +12,16 @@ import pickle
 from dataclasses import dataclass
 from pathlib import Path
 
+import tomli_w
 import torch
 from torch import Tensor
 
+from qse.audio.atomic_write import write_text
 from qse.errors import QseError, UsageError
+from qse.model_folder import CONFIG
 from qse.networks import build_network
-from qse.train import RunConfig
 from qse.train.checkpoint import save
-from qse.train.recipe import write_config
+from qse.train.recipe import model_table
 
 from .base import Experiment
 from .networks.count import parameter_count
@@ -37,8 +41,7 @@ class PublishedCheckpoint(Experiment):
     def run(self, out: Path) -> str:
         if not self.file:
             raise UsageError("this needs a checkpoint: --set file=best_model.pt")
-        config = RunConfig({"network": NETWORK, "attention": self.attention})
-        network = build_network(config.model)
+        network = build_network({"network": NETWORK, "attention": self.attention})
         try:
             network.get_submodule("core").load_state_dict(read_checkpoint(Path(self.file)))
         except RuntimeError as error:
@@ -48,9 +51,12 @@ class PublishedCheckpoint(Experiment):
                 f"{self.file}: not a checkpoint of the published network, whose weights have other "
                 f"names or shapes: {first[:200]}"
             ) from error
-        write_config(out / "config.toml", config, network)
+        out.mkdir(parents=True, exist_ok=True)
+        write_text(out / CONFIG, tomli_w.dumps({"model": model_table(network)}))
         save(out / "weights.safetensors", network.state_dict(), {})
-        return f"{parameter_count(network):,} parameters: qse evaluate {out}"
+        return (
+            f"{parameter_count(network):,} parameters: qse evaluate {out}, qse export {out} MODEL"
+        )
 
 
 def read_checkpoint(path: Path) -> dict[str, Tensor]:

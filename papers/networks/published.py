@@ -18,6 +18,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from qse.export.real_form import register
+
+from ..nn.centred_stft import CentredISTFT, CentredSTFT
 from .offline import Offline
 from .offline_config import OfflineConfig
 from .published_conformer import Conformer
@@ -184,6 +187,12 @@ class Analysis(nn.Module):
         return torch.view_as_real(spec).permute(0, 3, 2, 1)
 
 
+@register(Analysis)
+def _stft_by_convolutions(analysis: Analysis) -> CentredSTFT:
+    """Return the same by convolutions, for export."""
+    return CentredSTFT(len(analysis.window), analysis.hop_length, mirrored=True)
+
+
 class Synthesis(nn.Module):
     """Spec (B, 2, T, F) -> (B, samples)."""
 
@@ -198,6 +207,12 @@ class Synthesis(nn.Module):
         size = len(self.window)
         bins = torch.complex(*spec.transpose(2, 3).unbind(1))
         return torch.istft(bins, size, self.hop_length, window=self.window, length=samples)
+
+
+@register(Synthesis)
+def _istft_by_convolutions(synthesis: Synthesis) -> CentredISTFT:
+    """Return the same by convolutions, for export."""
+    return CentredISTFT(len(synthesis.window), synthesis.hop_length)
 
 
 class Published(Offline):

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from qse.export.real_form import register
 from qse.nn.init import quaternion_init_
 from qse.nn.quaternion import conjugate, hamilton_matrix
 
@@ -34,12 +35,33 @@ class _Left(nn.Module):
         quaternion_init_(self.weight.data)
         self.bias = nn.Parameter(torch.zeros(out)) if bias else None
 
+    def forward(self, x: Tensor) -> Tensor:
+        return self.transform(x, left_matrix(self.weight))
+
+    def transform(self, x: Tensor, matrix: Tensor) -> Tensor:
+        """Return what the layer makes of `x` with its real matrix, (out, in, *kernel)."""
+        raise NotImplementedError
+
+
+class Constant(nn.Module):
+    """A layer whose real matrix is a constant, for export."""
+
+    matrix: Tensor
+
+    def __init__(self, layer: _Left):
+        super().__init__()
+        self.layer = layer
+        self.register_buffer("matrix", left_matrix(layer.weight))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer.transform(x, self.matrix)
+
 
 class Linear(_Left):
     """(..., in) -> (..., out)."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.linear(x, left_matrix(self.weight), self.bias)
+    def transform(self, x: Tensor, matrix: Tensor) -> Tensor:
+        return F.linear(x, matrix, self.bias)
 
 
 class Conv1d(_Left):
@@ -48,9 +70,9 @@ class Conv1d(_Left):
     def __init__(self, into: int, out: int, kernel: int, bias: bool):
         super().__init__(into, out, (kernel,), bias)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def transform(self, x: Tensor, matrix: Tensor) -> Tensor:
         padding = self.weight.shape[-1] // 2
-        return F.conv1d(x, left_matrix(self.weight), self.bias, padding=padding)
+        return F.conv1d(x, matrix, self.bias, padding=padding)
 
 
 class Conv2d(_Left):
@@ -62,8 +84,7 @@ class Conv2d(_Left):
         self.stride = (1, stride)
         self.padding = (kernel // 2 * dilation, kernel // 2)
 
-    def forward(self, x: Tensor) -> Tensor:
-        matrix = left_matrix(self.weight)
+    def transform(self, x: Tensor, matrix: Tensor) -> Tensor:
         return F.conv2d(x, matrix, None, self.stride, self.padding, self.dilation)
 
 
@@ -73,8 +94,12 @@ class Upsample(_Left):
     def __init__(self, channels: int):
         super().__init__(channels, channels, (3, 3), bias=False)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.conv_transpose2d(x, left_matrix(self.weight), None, (1, 2), (1, 1))
+    def transform(self, x: Tensor, matrix: Tensor) -> Tensor:
+        return F.conv_transpose2d(x, matrix, None, (1, 2), (1, 1))
+
+
+for kind in (Linear, Conv1d, Conv2d, Upsample):
+    register(kind, Constant)
 
 
 class BatchNorm(nn.Module):

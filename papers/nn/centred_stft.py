@@ -18,21 +18,24 @@ class CentredSTFT(nn.Module):
     """Compute the STFT of (B, N): (B, 2, T, F) real and imaginary part, T = 1 + N // hop_length, F
     = n_fft / 2 + 1.
 
+    mirrored: the ends are padded with their mirror image, not with zeros; N > n_fft / 2.
     Autocast does not apply: in bfloat16 the rounding of loud bins would cover quiet ones.
     """
 
     basis: Tensor
 
-    def __init__(self, n_fft: int, hop_length: int):
+    def __init__(self, n_fft: int, hop_length: int, mirrored: bool = False):
         super().__init__()
         self.n_fft = n_fft
         self.hop_length = hop_length
+        self.padding = "reflect" if mirrored else "constant"
         basis = fourier_basis(n_fft) * torch.hann_window(n_fft, dtype=torch.float64)
         # 2 F, 1, n_fft
         self.register_buffer("basis", basis.float().flatten(0, 1)[:, None], persistent=False)
 
     def forward(self, audio: Tensor) -> Tensor:
-        padded = F.pad(audio, (self.n_fft // 2, self.n_fft // 2))[:, None].to(self.basis.dtype)
+        half = self.n_fft // 2
+        padded = F.pad(audio, (half, half), self.padding)[:, None].to(self.basis.dtype)
         with torch.autocast(audio.device.type, enabled=False):
             spec = F.conv1d(padded, self.basis, stride=self.hop_length)  # B, 2 F, T
         return spec.unflatten(1, (2, -1)).transpose(2, 3)

@@ -90,7 +90,7 @@ def _footnote(result: dict[str, Any]) -> str:
         parts += _lengths(result, settings["sample_rate"], settings.get("timing") == "aligned")
     if "lead_in" in settings:
         parts.append(f"each processed after {settings['lead_in']} others, as one stream")
-    if "step" in settings:
+    if settings.get("step"):  # converted weights have none
         parts.append(f"weights of step {settings['step']}")
     if count >= FEWEST:
         drawn = f"{RESAMPLES} resamples, seed {SEED}"

@@ -121,18 +121,26 @@ class Card:
     def _training(self) -> str:
         # hours of the origin are counted too
         header = self.header
+        if "step" not in header:
+            return f"not by qse: converted weights{self._mean()}"
         origin = printable(header.get("origin", ""))
         skipped = int(header.get("skipped", 0))  # their gradients were not finite
         steps = f"{header['step']} steps" + (f" ({skipped} left out)" if skipped else "")
         steps += f" after those of {origin}, in all " if origin else ", "
         audio = int(header["heard"]) / WIDE_BAND
         hours = f"{float(header['seconds']) / 3600:.1f} h for {audio / 3600:.1f} h of audio"
-        mean = f"; mean with the weights of {header['mean_with']}" if "mean_with" in header else ""
-        return f"{steps}{hours}, seed {self.config.train.seed}{mean}"
+        return f"{steps}{hours}, seed {self.config.train.seed}{self._mean()}"
+
+    def _mean(self) -> str:
+        others = self.header.get("mean_with")
+        return f"; mean with the weights of {others}" if others else ""
 
     def _reproduction(self) -> Iterator[str]:
-        """Yield a sentence and the command that repeats the last run."""
+        """Yield a sentence and the command that repeats the last run; nothing where there was
+        none."""
         header = self.header
+        if "step" not in header:
+            return
         origin = printable(header.get("origin", ""))
         options = printable(header.get("options", "--speech SPEECH --noise NOISE --valid VALID"))
         command = f"qse train --recipe config.toml {options} --out RUN" + (

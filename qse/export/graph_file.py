@@ -26,13 +26,19 @@ def publish(
     """Write a graph beside `path` with `write`, add `metadata`, and rename it to `path` if it
     agrees with torch.
 
-    Raises QseError, and leaves `path` as it was, when `difference` of the graph is above
-    `tolerance`, or not a number.
+    Raises QseError, and leaves `path` as it was, when ONNX Runtime does not run the graph, or
+    `difference` of the graph is above `tolerance`, or not a number.
     """
     with atomic_path(path) as beside:
         write(beside)
         _describe(beside, metadata)
-        found = difference(beside)
+        try:
+            found = difference(beside)
+        except QseError as error:
+            cause = " ".join(str(error.__cause__ or error).split())
+            raise QseError(
+                f"{path}: not written, ONNX Runtime does not run the graph of this network: {cause}"
+            ) from error
         if not found <= tolerance:
             raise QseError(
                 f"{path}: not written, ONNX Runtime and torch differ by {found:.1e} (limit "

@@ -16,7 +16,7 @@ import torch
 from .. import __version__
 from ..audio.atomic_write import write_text
 from ..errors import QseError
-from ..model_folder import CARD, CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, weights_of
+from ..model_folder import CARD, CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, WEIGHTS, weights_of
 from ..networks import Network, StreamingEnhancer, StreamingNetwork, TwoGrids, weights
 from ..networks.weights import load_network
 from ..runtime.bands import FULL_BAND
@@ -47,7 +47,7 @@ def release(
     overwrite: bool = False,
 ) -> dict[int, ModelCost]:
     """Write the model folder of the run's best averaged weights (of its last ones where nothing was
-    validated).
+    validated), or of a folder with converted weights alone.
 
     others: runs or models that began with the same weights; the model is then the mean of all, each
     with the look-ahead that is wanted (Wortsman et al. 2022, "Model soups"). look_ahead: frames
@@ -71,7 +71,7 @@ def release(
     whole = look_ahead is None or look_ahead == config.model.get("look_ahead", 0)
     model = _on_two_grids(network, run) if two_grids else network
     # scored before any file is replaced, because scoring takes long and may fail
-    step = header["step"] if whole and not others and not two_grids else None
+    step = header.get("step") if whole and not others and not two_grids else None
     scores = _scores(run, step, model, options.valid, config.mix.sample_rate)
     name = folder.resolve().name
     with model_target(folder) as new:
@@ -79,7 +79,8 @@ def release(
         _export(parts, new, name, options.licence, hops)
         checkpoint.save(new / "weights.safetensors", network.state_dict(), header)
         if whole:
-            _keep_checkpoint(run, new, network.size)
+            if (run / CHECKPOINT).is_file():
+                _keep_checkpoint(run, new, network.size)
             write_text(new / CONFIG, (run / CONFIG).read_text(encoding="utf-8"))
         else:
             write_config(new / CONFIG, config, network)
@@ -123,7 +124,8 @@ def average(
     """
     path = weights_of(run)
     network, header = load_network(run / CONFIG, path)
-    checkpoint.check_header(path, header)
+    if header or path.name != WEIGHTS[0]:  # converted weights have none
+        checkpoint.check_header(path, header)
     if header.get("averaged") == "0":
         raise QseError(
             f"{run}: no step has changed its weights, because no gradient was finite; "
@@ -182,9 +184,9 @@ def _on_two_grids(network: Network, run: Path) -> TwoGrids:
 
 def _check(run: Path, folder: Path) -> None:
     """Raise QseError where `run` is no run, or `folder` is the run itself."""
-    if not (run / "checkpoint.safetensors").exists():
+    if not weights_of(run).is_file():
         raise QseError(
-            f"{run}: no run, as it has no checkpoint.safetensors; name the folder of a run"
+            f"{run}: no run, as it has no {' or '.join(WEIGHTS)}; name the folder of a run"
         )
     if run.resolve() == folder.resolve():
         raise QseError(

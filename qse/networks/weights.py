@@ -146,12 +146,12 @@ def load_network(
 
 def weights_step(folder: Path) -> str:
     """Return the step of the weights of a run or a model: "400 of 1000" if training went on after
-    the best validation.
+    the best validation; "" of converted weights, which have none.
 
     This shows outdated weights of a run that was resumed without validation.
     """
     steps = []
     for path in (weights_of(folder), folder / CHECKPOINT):
         if path.is_file():
-            steps.append(load_header(path).get("step", "?"))
-    return " of ".join(dict.fromkeys(steps))
+            steps.append(load_header(path).get("step", ""))
+    return " of ".join(filter(None, dict.fromkeys(steps)))

@@ -119,7 +119,7 @@ def test_release_refuses_folders_of_runs(finished_run, tmp_path):
         release(finished_run[0], tmp_path / "other/config.toml")
     with pytest.raises(QseError, match="is a run, which the model would replace"):
         release(finished_run[0], finished_run[0] / "../" / finished_run[0].name)
-    with pytest.raises(QseError, match=r"nothing: no run, as it has no checkpoint.safetensors"):
+    with pytest.raises(QseError, match=r"nothing: no run, as it has no weights.safetensors or"):
         release(tmp_path / "nothing", tmp_path / "model")
     assert {path.name: path.read_bytes() for path in finished_run[0].iterdir()} == before
 

@@ -1,14 +1,28 @@
 """The published checkpoint: names and layout of its weights, and what is refused."""
 
+import tomllib
+from functools import partial
+
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
+import soundfile
+import tomli_w
 from qse_papers import experiment
 from qse_papers.networks.published import Published, PublishedConfig
+from qse_papers.networks.published_layers import BatchNorm
 
+from qse.data.datasets import pair_folders
 from qse.errors import QseError
+from qse.evaluate import evaluate
+from qse.export import release
+from qse.export.graph_file import speech_like
 from qse.networks.weights import load_network
+from qse.runtime.offline import OfflineModel
+from qse.train.checkpoint import save
+from qse.train.recipe import model_table
 
 
 class Code:
@@ -40,6 +54,7 @@ def test_published_checkpoint_becomes_a_run(tmp_path):
     settings = [f"file={tmp_path / 'best_model.pt'}"]
     assert experiment("published-checkpoint", tmp_path / "run", settings).startswith("804,021")
     run = tmp_path / "run"
+    assert list(tomllib.loads((run / "config.toml").read_text())) == ["model"]
     again, _ = load_network(run / "config.toml", run / "weights.safetensors")
     x = torch.randn(1, 800)
     with torch.no_grad():
@@ -89,3 +104,44 @@ def test_published_checkpoint_names_what_differs(tmp_path):
     torch.save({"layer.weight": torch.zeros(2)}, tmp_path / "b.pt")
     with pytest.raises(QseError, match="other names or shapes: Missing key"):
         experiment("published-checkpoint", tmp_path / "out", [f"file={tmp_path / 'b.pt'}"])
+
+
+@pytest.fixture
+def converted(tmp_path):
+    """A folder as the conversion writes it, of a small network with random weights."""
+    torch.manual_seed(0)
+    small = {"channels": 16, "growth": 8, "features": 16, "layers": 1, "heads": 2}
+    network = Published(PublishedConfig(**small, encoder=(1,), decoder=(1,)))
+    for layer in network.modules():
+        if isinstance(layer, BatchNorm):
+            layer.moving_mean.normal_(0, 0.1)
+            layer.moving_var.uniform_(0.5, 2)
+    folder = tmp_path / "published"
+    folder.mkdir()
+    (folder / "config.toml").write_text(tomli_w.dumps({"model": model_table(network)}))
+    save(folder / "weights.safetensors", network.state_dict(), {})
+    return folder
+
+
+def test_converted_network_is_exported_and_evaluated(converted, tmp_path, monkeypatch):
+    monkeypatch.setattr(release, "measure_cost", partial(release.measure_cost, seconds=0.05))
+    release.release(converted, tmp_path / "model")
+    network, _ = load_network(converted / "config.toml", converted / "weights.safetensors")
+    noisy = 0.3 * np.random.default_rng(0).standard_normal(20_001).astype(np.float32)
+    with torch.no_grad():
+        expected = network.enhance(torch.from_numpy(noisy)[None])[0].numpy()
+    found = OfflineModel(tmp_path / "model/model.onnx").enhance(noisy)
+    assert np.abs(found - expected).max() < 1e-5 * np.abs(expected).max()
+
+    card = (tmp_path / "model/card.md").read_text()
+    assert "| training | not by qse: converted weights |" in card and "qse train" not in card
+    names = {path.name for path in (tmp_path / "model").iterdir()}
+    assert "weights.safetensors" in names and "checkpoint.safetensors" not in names
+
+    clean = speech_like(16_000, 16_000)
+    for kind, samples in (("clean", clean), ("noisy", clean + 0.1 * noisy[:16_000])):
+        (tmp_path / kind).mkdir()
+        soundfile.write(tmp_path / kind / "a.wav", samples, 16_000)
+    pairs = pair_folders(tmp_path / "noisy", tmp_path / "clean")
+    outcome = evaluate(str(converted), pairs, tmp_path / "scores", metrics="si_sdr")
+    assert "step" not in outcome.text()
