@@ -2,7 +2,7 @@
 evaluates and exports.
 
     qse experiment published-checkpoint --out published --set file=best_model.pt
-    qse evaluate published --dataset voicebank --data VOICEBANK
+    qse evaluate published --dataset voicebank --data VOICEBANK --metrics published
     qse export published models/published
 
 The file is read by PyTorch's restricted reader, which runs no code of the file.

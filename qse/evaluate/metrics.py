@@ -18,6 +18,7 @@ from .energy import (
 from .mos import dnsmos
 from .perceptual import estoi, pesq_nb, pesq_wb, stoi
 from .phase import phase_errors
+from .published_protocol import composite_published, si_sdr_published, stoi_published
 from .signals import NARROW_BAND, SAMPLE_RATE
 from .talkers import leak, over_suppression
 
@@ -81,6 +82,23 @@ def _rating(title: str, scaled: bool = False) -> Metric:
     return Metric(title, composite, package="pesq")
 
 
+def _published(
+    title: str,
+    function: Callable[..., float | dict[str, float]],
+    digits: int = 2,
+    package: str = "",
+) -> Metric:
+    """Return a metric by the protocol of the published code."""
+    return Metric(
+        f"{title}, published",
+        function,
+        digits,
+        needs_noisy=True,
+        on_request=True,
+        package=package,
+    )
+
+
 def _opinion(title: str) -> Metric:
     """Return a mean opinion score that needs no reference."""
     return Metric(title, dnsmos, needs_clean=False, package="speechmos.dnsmos")
@@ -135,6 +153,12 @@ METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, t
     "csig_scaled": _rating("CSIG", scaled=True),
     "cbak_scaled": _rating("CBAK", scaled=True),
     "covl_scaled": _rating("COVL", scaled=True),
+    "pesq_wb_published": _published("PESQ-WB", composite_published, 3, "pesq"),
+    "csig_published": _published("CSIG", composite_published, package="pesq"),
+    "cbak_published": _published("CBAK", composite_published, package="pesq"),
+    "covl_published": _published("COVL", composite_published, package="pesq"),
+    "stoi_published": _published("STOI", stoi_published, 4, "pystoi"),
+    "si_sdr_published": _published("SI-SDR dB", si_sdr_published),
 }
 BUILT_IN = frozenset(METRICS)
 # columns of an evaluation's rows before and behind those of metrics
@@ -153,6 +177,14 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "segsnr": ("segmental_snr",),
     "composite": ("csig", "cbak", "covl"),
     "composite_scaled": ("csig_scaled", "cbak_scaled", "covl_scaled"),
+    "published": (
+        "pesq_wb_published",
+        "csig_published",
+        "cbak_published",
+        "covl_published",
+        "stoi_published",
+        "si_sdr_published",
+    ),
     "phase": ("phase_error", "frequency_error"),
     "talkers": ("leak", "over_suppression"),
     "pauses": ("pause_attenuation", "pause_attenuation_median"),

@@ -4,6 +4,7 @@ The rows are those of Tables 2 and 3 of Yamauchi, Nitta and Tamori 2026, "Quater
 with Shared Scores" (arXiv:2605.24920), which name where they come from; "this paper" for its own.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,20 +80,35 @@ def find_published(dataset: str | None) -> PublishedTable:
 
 def beside_published(findings: dict[str, Any], table: PublishedTable) -> str:
     """Return a Markdown table: the system and the noisy signals of an evaluation, then the
-    published rows, with the metrics that both have."""
-    shown = [name for name in table.metrics if name in findings["enhanced"]]
+    published rows, with the metrics that both have.
+
+    Scores by the protocol of the published code are shown where the evaluation has them.
+    """
+    found = findings["enhanced"]
+    chosen = {name: _by_protocol(name, found) for name in table.metrics}
+    shown = [name for name in table.metrics if chosen[name] in found]
     if not shown:
         return f"no published results in these metrics: they are in {', '.join(table.metrics)}\n"
 
     head = ["system", "source", "params M", *(METRICS[name].title for name in shown)]
-    lines = [_own(shortened(findings["system"]), findings["enhanced"], shown)]
+    own = [chosen[name] for name in shown]
+    lines = [_own(shortened(findings["system"]), found, own)]
     if findings["noisy"]:
-        lines.append(_own("noisy", findings["noisy"], shown))
+        lines.append(_own("noisy", findings["noisy"], own))
     for system, source, params, scores in table.rows():
         published = dict(zip(table.metrics, scores.split(), strict=True))
         lines.append([system, source, params, *(published[name] for name in shown)])
     note = f"Published: Table {table.number} of {PAPER}, where the rows name their sources.\n"
+    if own != shown:
+        note += f"This run: {', '.join(own)}.\n"
     return f"{laid_out(head, lines)}\n{note}"
+
+
+def _by_protocol(name: str, found: Mapping[str, Any]) -> str:
+    """Return the name of the same metric by the protocol of the published code, where it is
+    found."""
+    published = f"{name}_published"
+    return published if published in found else name
 
 
 def _own(system: str, means: dict[str, Any], shown: list[str]) -> list[str]:
