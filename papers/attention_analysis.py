@@ -111,10 +111,11 @@ class AttentionAnalysis(TextTraining):
         recordings = self._recordings()
         networks: dict[str, nn.Module] = {}
         for folder in map(Path, self.models):
-            kind, network = load_speech_network(folder)
+            kind, network = load_speech_network(folder, self.device)
             if kind in KINDS:
                 networks[f"{kind}, {folder.name}"] = network
-                networks.setdefault(f"{kind}, random weights", untrained(folder, self.seeds[0]))
+                unknown = untrained(folder, self.seeds[0]).to(self.device)
+                networks.setdefault(f"{kind}, random weights", unknown)
         if not trained_networks(networks, "hamilton"):
             raise UsageError(
                 f"models = {list(self.models)}: one of them must be a qtransformer-hamilton"

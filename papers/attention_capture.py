@@ -13,6 +13,7 @@ from qse.model_folder import weights_of
 from qse.networks.weights import load_network, network_of
 from qse.nn.attention import Projections
 
+from .base import device_of
 from .networks.axial_attention import TIME, AlongAxis
 from .networks.offline_config import QuaternionConformerConfig
 from .networks.text import (
@@ -99,11 +100,13 @@ def speech_signals(network: nn.Module, audio: Tensor) -> Layers:
         found[name] = parts
         hooks.append(layer.register_forward_hook(_recorder(parts)))
     with _removed_at_end(hooks):
-        network(audio)
+        network(audio.to(device_of(network)))
 
     layers: Layers = {}
     for name, parts in found.items():
-        q, k, v = (torch.cat(part).unflatten(-1, (4, -1)) for part in zip(*parts, strict=True))
+        q, k, v = (
+            torch.cat(part).cpu().unflatten(-1, (4, -1)) for part in zip(*parts, strict=True)
+        )
         layers[name] = Signals(q, k, v, torch.ones(len(q), q.shape[2], dtype=torch.bool))
     return layers
 
@@ -126,8 +129,8 @@ def projections(network: nn.Module) -> dict[str, Projections]:
     return found
 
 
-def load_speech_network(folder: Path) -> tuple[str, nn.Module]:
-    """Return shared or hamilton, and the trained network of a run.
+def load_speech_network(folder: Path, device: str = "cpu") -> tuple[str, nn.Module]:
+    """Return shared or hamilton, and the trained network of a run, on a device.
 
     Raises UsageError if it has no such attention.
     """
@@ -138,7 +141,7 @@ def load_speech_network(folder: Path) -> tuple[str, nn.Module]:
             f"{folder}: no attention with scores in it; "
             "name a qtransformer or qtransformer-hamilton"
         )
-    return config.attention, network.eval()
+    return config.attention, network.eval().to(device)
 
 
 def untrained(folder: Path, seed: int) -> nn.Module:

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import torch
+
 from qse.config import require_positive
+from qse.torch_device import torch_device
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Experiment(ABC):
 
     FULL: ClassVar[dict[str, Any]] = {}
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("seed",)
-    FREE: ClassVar[tuple[str, ...]] = ("arms", "seeds")
+    FREE: ClassVar[tuple[str, ...]] = ("arms", "seeds", "device")
 
     def __post_init__(self) -> None:
         """Check the settings. Raises ValueError for a number that is not above 0 and finite."""
@@ -36,3 +39,22 @@ class Experiment(ABC):
     @abstractmethod
     def run(self, out: Path) -> str:
         """Run the experiment, write its results into the folder `out`, and return a summary."""
+
+
+@dataclass(frozen=True)
+class OnDevice(Experiment):
+    """Settings of an experiment whose networks train on `device`: cpu, cuda, cuda:N or mps.
+
+    Random numbers are drawn on the CPU, so that all devices train on the same batches.
+    """
+
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        torch_device(self.device)
+
+
+def device_of(network: torch.nn.Module) -> torch.device:
+    """Return the device of the weights of a network."""
+    return next(network.parameters()).device

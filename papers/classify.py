@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .base import device_of
 from .fit import fit, warmup_cosine
 from .results import Row
 
@@ -23,13 +24,14 @@ def train_classifier(
     warmup: float | None = None,
     title: str = "training",
 ) -> list[Row]:
-    """Minimise the cross-entropy; return a row per epoch.
+    """Minimise the cross-entropy, on the device of the network; return a row per epoch.
 
     A row holds the epoch, the mean training loss, and the accuracy on `valid` in percent. warmup:
     share of all steps in which the learning rate rises, before a cosine to zero; None: constant
     rate. title: what the progress bar says.
     """
     inputs, labels = train
+    device = device_of(network)
     per_epoch = -(-len(labels) // batch)
     steps = epochs * per_epoch
     schedule = None if warmup is None else warmup_cosine(optimizer, round(warmup * steps), steps)
@@ -37,8 +39,8 @@ def train_classifier(
 
     def loss_of_batch() -> Tensor:
         chosen = next(batches)
-        parts = [trimmed(part[chosen]) for part in inputs]
-        return F.cross_entropy(network(*parts), labels[chosen])
+        parts = [trimmed(part[chosen]).to(device) for part in inputs]
+        return F.cross_entropy(network(*parts), labels[chosen].to(device))
 
     rows: list[Row] = []
     losses: list[float] = []
@@ -90,10 +92,11 @@ def trimmed(tokens: Tensor) -> Tensor:
 def predictions(network: nn.Module, inputs: Sequence[Tensor], batch: int = 64) -> Tensor:
     """Return the most likely class (N,) of every example."""
     network.eval()
+    device = device_of(network)
     guesses: list[Tensor] = []
     for start in range(0, len(inputs[0]), batch):
-        parts = [trimmed(part[start : start + batch]) for part in inputs]
-        guesses.append(network(*parts).argmax(-1))
+        parts = [trimmed(part[start : start + batch]).to(device) for part in inputs]
+        guesses.append(network(*parts).argmax(-1).cpu())
     network.train()
     return torch.cat(guesses)
 

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from qse.networks.algebra import convert_
 
-from .base import Experiment
+from .base import OnDevice
 from .fit import fit
 from .networks.count import parameter_count
 from .nn.cells import QuaternionRNN
@@ -49,7 +49,7 @@ class Copier(nn.Module):
 
 
 @dataclass(frozen=True)
-class CopyTask(Experiment):
+class CopyTask(OnDevice):
     """Settings; FULL holds those of the paper.
 
     hidden: units of the real network; the quaternion network has half as many quaternions, that is
@@ -83,7 +83,8 @@ class CopyTask(Experiment):
             network, row = self._train(name, curves)
             table.append(row)
             with torch.no_grad():
-                pictures[name] = network(new, self.length)[0].sigmoid().T
+                output = network(new.to(self.device), self.length)[0]
+                pictures[name] = output.sigmoid().T.cpu()
         write_results(out / "copy-task", table, curves, NOTE.format(self))
         plot_curves(out / "copy-task.png", curves, x="step", y="loss", by="network", log=True)
         plot_pictures(out / "copy-task-sequence.png", pictures, ("step", "bit"))
@@ -104,13 +105,13 @@ class CopyTask(Experiment):
         generator = torch.Generator().manual_seed(self.seed)
         x, bits = self.sequence(self.sequences, generator)
         quaternion = Copier(self.hidden // 2, "quaternion") if name == "QRNN" else None
-        network = quaternion or Copier(self.hidden // 4, "real")
+        network = (quaternion or Copier(self.hidden // 4, "real")).to(self.device)
         optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
 
         def loss_of_batch() -> Tensor:
             chosen = torch.randint(len(x), (self.batch,), generator=generator)
-            logits = network(x[chosen], self.length)
-            return F.binary_cross_entropy_with_logits(logits, bits[chosen])
+            logits = network(x[chosen].to(self.device), self.length)
+            return F.binary_cross_entropy_with_logits(logits, bits[chosen].to(self.device))
 
         for step, loss in fit(loss_of_batch, optimizer, self.steps, title=name):
             rows.append({"network": name, "step": step, "loss": loss})
@@ -126,4 +127,5 @@ class CopyTask(Experiment):
     def accuracy(self, network: nn.Module, generator: torch.Generator) -> float:
         """Return the share of correct bits in ten sequences that were not trained on."""
         x, bits = self.sequence(10, generator)
-        return ((network(x, self.length) > 0) == (bits > 0.5)).float().mean().item()
+        guesses = (network(x.to(self.device), self.length) > 0).cpu()
+        return (guesses == (bits > 0.5)).float().mean().item()

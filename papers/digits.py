@@ -18,7 +18,7 @@ from qse.audio.reader import read_array
 from qse.errors import QseError, UsageError
 
 from .acoustic_features import BANDS, acoustic_quaternions
-from .base import Experiment
+from .base import OnDevice
 from .classify import Examples, train_classifier
 from .networks.count import parameter_count
 from .networks.spoken import SpokenClassifier, units_with
@@ -56,7 +56,7 @@ class Recordings:
 
 
 @dataclass(frozen=True)
-class Digits(Experiment):
+class Digits(OnDevice):
     """Settings; FULL holds the paper's sizes.
 
     units: real numbers per hidden layer; `rnn-matched` is a real RNN with at most the parameters of
@@ -105,7 +105,7 @@ class Digits(Experiment):
 
     def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
         torch.manual_seed(seed)
-        network = self.network(arm)
+        network = self.network(arm).to(self.device)
         train, test = self._split(seed)
         optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
         sizes: Row = {"epochs": self.epochs, "batch": self.batch, "warmup": self.warmup}

@@ -26,7 +26,7 @@ from qse.nn.attention import Projections
 
 from .attention_capture import load_speech_network, projections
 from .attention_gradients import LOSSES, component_score_gradients, shared_score_gradients
-from .base import Experiment
+from .base import OnDevice
 from .gradient_tables import (
     NORMS,
     NOTES,
@@ -51,7 +51,7 @@ ALIGNED = "sum, equal components of V"  # a control: contributions of the compon
 
 
 @dataclass(frozen=True)
-class Gradients(Experiment):
+class Gradients(OnDevice):
     """Settings; FULL holds those of Table 6, which gives neither heads nor loss.
 
     channels: quaternions of a token (16 are 64 reals). scale: standard deviation of the input.
@@ -137,14 +137,14 @@ class Gradients(Experiment):
         plot_matrices(path, matrices, labels=NORMS[1:])
 
     def _layer(self) -> Projections:
-        return Projections(self.channels, self.heads, self.qk_norm)
+        return Projections(self.channels, self.heads, self.qk_norm).to(self.device)
 
     @cached_property
     def _trained(self) -> dict[str, Projections]:
         """Return the layers of the trained network by name."""
         if not self.model:
             return {}
-        kind, network = load_speech_network(Path(self.model))
+        kind, network = load_speech_network(Path(self.model), self.device)
         if kind != "hamilton":
             raise UsageError(
                 f"model={self.model}: no Hamilton attention in it; name a qtransformer-hamilton"
@@ -170,7 +170,7 @@ class Gradients(Experiment):
         """Return q, k, v of one random input."""
         x = self.scale * torch.randn(self.batch, self.tokens, 4, layer.linear.weight.shape[2])
         with torch.no_grad():
-            q, k, v = layer(x)
+            q, k, v = layer(x.to(self.device))
         size = (4, -1)
         return q.unflatten(-1, size), k.unflatten(-1, size), v.unflatten(-1, size)
 

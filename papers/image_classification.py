@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 from qse.errors import UsageError
 
-from .base import Experiment
+from .base import OnDevice
 from .classify import predictions
 from .fit import fit, warmup_cosine
 from .images import Images, cropped_and_flipped, erased, mixed, quaternions, read_images
@@ -36,7 +36,7 @@ FEW = 10  # classes of CIFAR-10
 
 
 @dataclass(frozen=True)
-class ImageClassification(Experiment):
+class ImageClassification(OnDevice):
     """Settings; FULL holds those of appendix E.1.
 
     width: scales all channels. images, test: how many are used at most. mixup: alpha of the Beta
@@ -96,7 +96,7 @@ class ImageClassification(Experiment):
     def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
         torch.manual_seed(seed)
         train, test, classes = self._images
-        network = image_classifier(arm, classes, self.width)
+        network = image_classifier(arm, classes, self.width).to(self.device)
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate, weight_decay=0.05)
         per_epoch = -(-len(train.labels) // self.batch)
         steps = self.epochs * per_epoch
@@ -135,6 +135,8 @@ class ImageClassification(Experiment):
             x = erased(x, self.erasing)
         if self.mixup:
             x, targets = mixed(x, targets, self.mixup)
+        x = x.to(self.device)
+        targets = targets.to(self.device)
         return F.cross_entropy(network(x), targets, label_smoothing=self.smoothing)
 
 

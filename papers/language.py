@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from qse.errors import QseError, UsageError
 from qse.runtime.timing import race
 
-from .base import Experiment
+from .base import OnDevice, device_of
 from .fit import fit, take_step, warmup_cosine
 from .networks.count import parameter_count
 from .networks.language import ARMS, CONTROLS, Language, scaled
@@ -40,11 +40,11 @@ AT_ONCE = 64  # windows of a validation
 
 
 @dataclass(frozen=True)
-class LanguageModelling(Experiment):
+class LanguageModelling(OnDevice):
     """Settings; FULL holds those of the paper, its steps taken from section 4.3.
 
     width: scales dim and feed of every arm. valid_bytes: how much of `valid` is scored.
-    latency_arms: what is timed.
+    latency_arms: what is timed, on the CPU.
     """
 
     train: str = ""
@@ -71,7 +71,7 @@ class LanguageModelling(Experiment):
         "seeds": [42, 123, 7],
     }
     MAY_BE_ZERO = ("warmup",)
-    FREE = (*Experiment.FREE, "latency_arms", "latency_seconds")
+    FREE = (*OnDevice.FREE, "latency_arms", "latency_seconds")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,14 +118,14 @@ class LanguageModelling(Experiment):
     def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
         torch.manual_seed(seed)
         train, valid = self._bytes
-        network = self.network(arm)
+        network = self.network(arm).to(self.device)
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
         schedule = warmup_cosine(optimizer, self.warmup, self.steps)
         places = torch.arange(self.length + 1)
 
         def loss_of_batch() -> Tensor:
             starts = torch.randint(len(train) - self.length, (self.batch,))
-            return _loss(network, train[starts[:, None] + places])
+            return _loss(network, train[starts[:, None] + places].to(self.device))
 
         every = max(1, self.steps // CURVE)
         curve: list[Row] = []
@@ -203,7 +203,9 @@ def read_bytes(path: Path, least: int) -> Tensor:
 def validation_loss(network: Language, windows: Tensor) -> float:
     """Return the mean cross-entropy in nats of every byte after the first of windows (N, L)."""
     network.eval()
-    losses = [_loss(network, part).item() * len(part) for part in windows.split(AT_ONCE)]
+    losses: list[float] = []
+    for part in windows.split(AT_ONCE):
+        losses.append(_loss(network, part.to(device_of(network))).item() * len(part))
     network.train()
     return sum(losses) / len(windows)
 

@@ -15,7 +15,7 @@ from torch import nn
 
 from qse.errors import UsageError
 
-from .base import Experiment
+from .base import OnDevice
 from .classify import Examples, train_classifier
 from .networks.count import parameter_count
 from .networks.pairs import DecomposableClassifier, LstmClassifier, PairClassifier
@@ -47,7 +47,7 @@ PARAMETERS = {  # of the papers
 
 
 @dataclass(frozen=True)
-class Pairs(Experiment):
+class Pairs(OnDevice):
     """Settings; FULL holds those of the papers.
 
     channels: quaternions of q-att; deatt has four times as many reals. embedding: also the width of
@@ -124,7 +124,7 @@ class Pairs(Experiment):
     def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
         torch.manual_seed(seed)
         words, train, valid = self._examples
-        network = self.network(arm, words)
+        network = self.network(arm, words).to(self.device)
         optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
         sizes: Row = {"epochs": self.epochs, "batch": self.batch}
         curve = train_classifier(network, train, valid, optimizer, title=title, **sizes)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from qse.nn.quaternion import hamilton_product
 
-from .base import Experiment
+from .base import OnDevice, device_of
 from .fit import fit
 from .networks.hypercomplex import HypercomplexLinear, hamilton_rule
 from .plots import plot_curves
@@ -38,7 +38,7 @@ class HypercomplexProduct(nn.Module):
 
 
 @dataclass(frozen=True)
-class Rotation(Experiment):
+class Rotation(OnDevice):
     """Train a PHM layer with n = 3 to rotate points about a random axis."""
 
     steps: int = 1000
@@ -49,20 +49,20 @@ class Rotation(Experiment):
     def run(self, out: Path) -> str:
         torch.manual_seed(self.seed)
         matrix = rotation(nn.functional.normalize(torch.randn(3), dim=0), 1.0)
-        layer = HypercomplexLinear(3, 3, 3, bias=False)
+        layer = HypercomplexLinear(3, 3, 3, bias=False).to(self.device)
 
         def batch() -> tuple[Tensor, ...]:
             x = torch.randn(self.batch, 3)
             return x, x @ matrix.T
 
         curve = learn(layer, batch, self.steps, self.learning_rate, "phm-rotation")
-        error = (layer.weight() - matrix).abs().max().item()
+        error = (layer.weight().cpu() - matrix).abs().max().item()
         loss = write(out / "phm-rotation", error, curve)
         return f"PHM layer, n = 3: loss {loss:.1e}, its matrix within {error:.1e} of the rotation"
 
 
 @dataclass(frozen=True)
-class HamiltonRule(Experiment):
+class HamiltonRule(OnDevice):
     """Train the rule on products x (x) w of random quaternions, and compare it with Hamilton's."""
 
     steps: int = 1000
@@ -72,14 +72,14 @@ class HamiltonRule(Experiment):
 
     def run(self, out: Path) -> str:
         torch.manual_seed(self.seed)
-        layer = HypercomplexProduct()
+        layer = HypercomplexProduct().to(self.device)
 
         def batch() -> tuple[Tensor, ...]:
             w, x = torch.randn(2, self.batch, 4)
             return w, x, hamilton_product(x, w)
 
         curve = learn(layer, batch, self.steps, self.learning_rate, "phm-hamilton")
-        error = (layer.rule - hamilton_rule()).abs().max().item()
+        error = (layer.rule.cpu() - hamilton_rule()).abs().max().item()
         loss = write(out / "phm-hamilton", error, curve)
         return f"PHM rule, n = 4: loss {loss:.1e}, every entry within {error:.1e} of Hamilton's"
 
@@ -89,11 +89,12 @@ def learn(
 ) -> list[Row]:
     """Minimise the mean squared error with Adam and a cosine schedule; return a row with the loss
     of each step."""
+    device = device_of(layer)
     optimizer = torch.optim.Adam(layer.parameters(), learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
 
     def loss_of_batch() -> Tensor:
-        *inputs, wanted = batch()
+        *inputs, wanted = [part.to(device) for part in batch()]
         return (layer(*inputs) - wanted).square().mean()
 
     rows: list[Row] = []

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .base import Experiment
+from .base import OnDevice
 from .fit import fit, warmup_cosine
 from .networks.count import parameter_count
 from .networks.language import ARMS, CONTROLS, REGULARISED, Language, scaled
@@ -50,7 +50,7 @@ VALIDATION = 1_000_000  # added to the seed of the training lines
 
 
 @dataclass(frozen=True)
-class Reasoning(Experiment):
+class Reasoning(OnDevice):
     """Settings; FULL holds those of the paper.
 
     width: scales dim and feed of every arm. regularised: dropout in the arms of Table 2, C1.
@@ -72,7 +72,6 @@ class Reasoning(Experiment):
     max_grad_norm: float = 1.0
     validations: int = 10
     seeds: tuple[int, ...] = (42,)
-    device: str = "cpu"
 
     FULL = {
         "tasks": [task.__name__ for task in TABLE_3],

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .base import Experiment
+from .base import OnDevice
 from .fit import fit, warmup_cosine
 from .networks.text import TextConfig, matrix_parameters
 from .networks.transducer import END, Transducer, greedy
@@ -32,7 +32,7 @@ AT_ONCE = 100  # pairs of a test
 
 
 @dataclass(frozen=True)
-class SequenceToSequence(Experiment):
+class SequenceToSequence(OnDevice):
     """Settings; FULL holds those of the mathematical language.
 
     digits: of an operand; vocabulary, length: of text.
@@ -114,12 +114,13 @@ class SequenceToSequence(Experiment):
     def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
         torch.manual_seed(seed)
         generator = torch.Generator().manual_seed(seed)
-        network = self.network(arm, self._task.vocabulary)
+        network = self.network(arm, self._task.vocabulary).to(self.device)
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
         schedule = warmup_cosine(optimizer, self.warmup, self.steps)
 
         def loss_of_batch() -> Tensor:
-            return loss_of(network, *self._task.batch(self.batch, generator))
+            source, target = self._task.batch(self.batch, generator)
+            return loss_of(network, source.to(self.device), target.to(self.device))
 
         metric = self._task.metric
         every = max(1, self.steps // CURVE)
@@ -135,7 +136,7 @@ class SequenceToSequence(Experiment):
         source, target = self._task.held_out()
         outputs: list[list[int]] = []
         for part in source.split(AT_ONCE):
-            outputs += greedy(network, part, self._task.longest)
+            outputs += greedy(network, part.to(self.device), self._task.longest)
         return self._task.score(outputs, target)
 
 

@@ -20,7 +20,7 @@ from qse.evaluate.signals import SAMPLE_RATE
 from qse.model_folder import weights_of
 from qse.networks.weights import load_network
 
-from .base import Experiment
+from .base import OnDevice
 from .results import Row, summary, write_markdown, write_table
 
 LOW_BAND = (32, 96)  # Hz
@@ -28,7 +28,7 @@ METRICS = ("pesq_wb", "si_sdr")
 
 
 @dataclass(frozen=True)
-class Spectrograms(Experiment):
+class Spectrograms(OnDevice):
     """Settings: folders of trained networks, and the files of one utterance at 16 kHz."""
 
     models: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Spectrograms(Experiment):
         assert clean is not None
         panels = {"noisy": noisy}
         for model in self.models:
-            panels[Path(model).name] = _enhanced(model, noisy)
+            panels[Path(model).name] = _enhanced(model, noisy, self.device)
         table = [_row(name, audio, clean) for name, audio in panels.items()]
         write_table(out / "spectrograms.csv", table)
         write_markdown(out / "spectrograms.md", table)
@@ -65,11 +65,13 @@ def low_level(audio: np.ndarray) -> float:
     return float(10 * np.log10(power[inside].sum() + 1e-12))
 
 
-def _enhanced(model: str, noisy: np.ndarray) -> np.ndarray:
+def _enhanced(model: str, noisy: np.ndarray, device: str) -> np.ndarray:
     folder = Path(model)
     network, _ = load_network(folder / "config.toml", weights_of(folder))
-    with torch.inference_mode():
-        return network.eval().enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
+    network = network.eval().to(device)
+    with torch.no_grad():
+        audio = torch.from_numpy(noisy.astype(np.float32))[None].to(device)
+        return network.enhance(audio)[0].cpu().numpy()
 
 
 def _row(name: str, audio: np.ndarray, clean: np.ndarray) -> Row:

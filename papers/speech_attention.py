@@ -20,7 +20,7 @@ from qse.evaluate import METRICS, evaluate
 from qse.train import Job, RunConfig, find_recipe, read_config
 from qse.train.validation_pairs import find_pairs
 
-from .base import Experiment
+from .base import OnDevice
 from .networks.count import parameter_count
 from .paired import Difference, difference
 from .plots import new_grid, save
@@ -53,7 +53,7 @@ Compared = dict[tuple[str, str], Difference]  # by the name of the difference, a
 
 
 @dataclass(frozen=True)
-class SpeechAttention(Experiment):
+class SpeechAttention(OnDevice):
     """Settings; the defaults are the pilot with the streaming network, FULL is the offline network.
 
     recipe, changes: of the training, "key=value" lines. hours: of audio in a run. speech, noise:
@@ -71,14 +71,13 @@ class SpeechAttention(Experiment):
     hours: float = 10.0
     pesq_margin: float = 0.05
     si_sdr_margin: float = 0.3  # dB
-    device: str = "cpu"
 
     FULL = {
         "recipe": "voicebank",
         "changes": ["model.network=qtransformer", "model.channels=8", "model.heads=2"],
         "hours": 6.0,
     }
-    FREE = (*Experiment.FREE, "cache", "device")
+    FREE = (*OnDevice.FREE, "cache")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -31,7 +31,7 @@ from qse.train.recipe import RunConfig, find_recipe, read_config
 from qse.train.validation import METRICS, validate
 from qse.train.validation_pairs import Utterance, find_pairs, read_pairs
 
-from .base import Experiment
+from .base import OnDevice
 from .networks.count import parameter_count
 from .results import Row, column, distinct, markdown_table, rows_with, write_table
 from .speech_training import train_run
@@ -51,10 +51,11 @@ DIGITS = {"pesq_wb": 3, "stoi": 4, "si_sdr": 2}
 
 
 @dataclass(frozen=True)
-class Mixers(Experiment):
+class Mixers(OnDevice):
     """Settings: every mixer over quaternions, and every other algebra with the recipe's mixer.
 
-    Without folders of audio there is no training. every: 3 scores a third of the pairs of `valid`.
+    Without folders of audio there is no training. Costs are those of the CPU. every: 3 scores a
+    third of the pairs of `valid`.
     """
 
     recipe: str = "mixers"
@@ -108,7 +109,7 @@ class Mixers(Experiment):
 
     def _quality(self, config: RunConfig, seed: int, folder: Path) -> Row:
         """Train a network from scratch; return the mean scores of its averaged weights."""
-        job = Job(Path(self.speech), Path(self.noise), folder)
+        job = Job(Path(self.speech), Path(self.noise), folder, device=self.device)
         config = replace(config, train=replace(config.train, seed=seed))
         network = train_run(config, job, folder.name)
         return validate(network, self._pairs, torch.device("cpu"))

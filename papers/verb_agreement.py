@@ -19,7 +19,7 @@ from torch import Tensor
 
 from qse.errors import QseError, UsageError
 
-from .base import Experiment
+from .base import OnDevice
 from .classify import Examples, predictions, train_classifier
 from .networks.text import TextClassifier, TextConfig, matrix_parameters
 from .plots import plot_runs
@@ -88,7 +88,7 @@ def is_plural(form: str, other: str) -> int:
 
 
 @dataclass(frozen=True)
-class VerbAgreement(Experiment):
+class VerbAgreement(OnDevice):
     """Settings; FULL trains as long as the paper, 10,000 steps."""
 
     data: str = ""
@@ -165,7 +165,7 @@ class VerbAgreement(Experiment):
     def _train(self, arm: str, seed: int, title: str) -> tuple[Row, list[Row]]:
         words, train, test = self._examples
         torch.manual_seed(seed)
-        network = self.network(arm, words)
+        network = self.network(arm, words).to(self.device)
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
         sizes: Row = {"epochs": self.epochs, "batch": self.batch, "warmup": self.warmup}
         curve = train_classifier(network, train, test, optimizer, title=title, **sizes)

@@ -39,7 +39,7 @@ class SpokenClassifier(nn.Module):
     def forward(self, x: Tensor, frames: Tensor) -> Tensor:
         for layer in self.layers:
             x = self.dropout(layer(x)[0])
-        inside = torch.arange(x.shape[1]) < frames[:, None]
+        inside = torch.arange(x.shape[1], device=x.device) < frames[:, None]
         mean = (x.flatten(2) * inside[..., None]).sum(1) / frames[:, None]
         return self.out(mean)
 

@@ -106,8 +106,8 @@ def greedy(network: Transducer, source: Tensor, length: int) -> list[list[int]]:
     network.eval()
     encoded = network.encode(source)
     seen = source != 0
-    target = torch.full((len(source), 1), END)
-    ended = torch.zeros(len(source), dtype=torch.bool)
+    target = source.new_full((len(source), 1), END)
+    ended = torch.zeros_like(target[:, 0], dtype=torch.bool)
     while target.shape[1] <= length and not ended.all():
         following = network.decode(encoded, seen, target)[:, -1].argmax(-1)
         target = torch.cat([target, following[:, None]], 1)
