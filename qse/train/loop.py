@@ -110,9 +110,11 @@ class TrainingLoop:
         return True
 
     def _save(self, name: str) -> None:
-        """Write a checkpoint in the first process; all processes contribute their states."""
+        """Write a checkpoint in the first process; all processes contribute their states
+        and sums."""
         tensors = self.trainer.tensors()
+        sums = self.log.header()
         if self.trainer.rank == 0:
-            header = {**self.trainer.header(), **self.log.header(), **self.validator.header()}
+            header = {**self.trainer.header(), **sums, **self.validator.header()}
             checkpoint.save(self.job.out / name, tensors, {**header, "options": self.job.options()})
         self._saved = time.monotonic()

@@ -10,6 +10,7 @@ from ..audio.atomic_write import atomic_path, remove
 from ..audio.folder_path import held_folder
 from ..errors import QseError
 from .checkpoint import parse_sums
+from .exchange import gather
 from .train_config import TrainConfig
 from .trainer import Trainer
 from .validation import UNKNOWN
@@ -30,11 +31,11 @@ class StepReport(Protocol):
 
 
 class TrainingLog:
-    """Sum the loss and its terms since the last line of train.csv; only the first process writes
-    and reports.
+    """Sum the loss and its terms since the last line of train.csv, which holds the means over all
+    processes; only the first process writes and reports.
 
-    Keys of `sums`: the terms, and `skipped` (steps without an update). `counts`: in how many steps
-    each term was; steps at 16 kHz have no upper band.
+    Keys of `sums`: the terms, and `skipped` (steps without an update, summed by the first process).
+    `counts`: in how many steps each term was; steps at 16 kHz have no upper band.
     """
 
     def __init__(
@@ -49,7 +50,9 @@ class TrainingLog:
 
     def step(self, terms: dict[str, float], skipped: bool) -> None:
         """Add a step; the terms of a skipped one are left out of the means."""
-        for name, value in ({"skipped": 1} if skipped else terms).items():
+        if skipped:
+            terms = {"skipped": 1} if self.trainer.rank == 0 else {}
+        for name, value in terms.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
             self.counts[name] = self.counts.get(name, 0) + 1
         if self.report:
@@ -68,11 +71,12 @@ class TrainingLog:
 
     def write(self) -> None:
         """Write the means since the last line to train.csv, and how many steps were skipped, if
-        any."""
-        skipped = self.sums.pop("skipped", 0)
+        any; called in all processes."""
+        sums, counts = self._of_all()
+        skipped = sums.pop("skipped", 0)
         means = {"loss": math.nan}
-        for name, value in self.sums.items():
-            means[name] = value / self.counts[name]
+        for name, value in sums.items():
+            means[name] = value / counts[name]
         if skipped:
             means["skipped"] = skipped
         done = self.trainer.done
@@ -96,11 +100,25 @@ class TrainingLog:
             self.metrics.draw()
 
     def header(self) -> dict[str, str]:
-        """Return what a checkpoint holds of this, as text."""
-        return {"sums": json.dumps(self.sums), "counts": json.dumps(self.counts)}
+        """Return what a checkpoint holds of this, as text; called in all processes."""
+        sums, counts = self._of_all()
+        return {"sums": json.dumps(sums), "counts": json.dumps(counts)}
+
+    def _of_all(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the sums and counts of all processes together."""
+        sums = dict[str, float]()
+        counts = dict[str, float]()
+        for total, parts in ((sums, gather([self.sums])), (counts, gather([self.counts]))):
+            for part in parts:
+                for name, value in part.items():
+                    total[name] = total.get(name, 0.0) + value
+        return sums, counts
 
     def restore(self, header: dict[str, str]) -> None:
-        """Continue from the header of a checkpoint: later lines are removed."""
+        """Continue from the header of a checkpoint, in the first process: the sums are those of
+        all. Later lines are removed."""
+        if self.trainer.rank:
+            return
         self.sums = parse_sums(header.get("sums", "{}"))
         steps = self.sums.pop("steps", 1)  # of earlier checkpoints, which counted all terms alike
         self.counts = dict.fromkeys(self.sums, steps) | parse_sums(header.get("counts", "{}"))

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 import processes
 import small_training
 import torchrun_worker
-from small_training import same
+from small_training import lines, same
 
 from qse.errors import QseError
 from qse.networks import weights
@@ -193,3 +193,7 @@ def test_torchrun_trains_on_two_nodes_as_one_process_does(tmp_path):
     for name in expected:
         if "num_batches" not in name:
             torch.testing.assert_close(found[name], expected[name], rtol=1e-6, atol=1e-9)
+    rows = zip(lines(out / "train.csv"), lines(tmp_path / "one" / "train.csv"), strict=True)
+    for row, alone in rows:  # of all processes, and of those before they were killed
+        assert row["step"] == alone["step"]
+        assert float(row["loss"]) == pytest.approx(float(alone["loss"]), rel=1e-4)

@@ -25,6 +25,29 @@ def test_training_log_takes_means_over_the_steps_that_have_a_term(tmp_path):
     assert (row["loss"], row["high_band"], row["skipped"]) == ("3", "0.375", "1")
 
 
+def test_training_log_takes_means_over_all_processes(tmp_path, monkeypatch):
+    """Also over those before a resume, whatever the number of processes is then."""
+    logs = []
+    for rank in (0, 1):
+        run = SimpleNamespace(rank=rank, done=0, heard=0, seconds=0.0, passed=0.0, config=PLAN)
+        logs.append(TrainingLog(tmp_path, run, 16000))
+    for log, loss in zip(logs, (1.0, 5.0), strict=True):
+        log.step({"loss": loss}, skipped=False)
+        log.step({"loss": 100.0}, skipped=True)
+    parts = iter([[log.sums for log in logs], [log.counts for log in logs]])
+    with monkeypatch.context() as patch:
+        patch.setattr("qse.train.training_log.gather", lambda _: next(parts))
+        header = logs[0].header()
+    alone = TrainingLog(tmp_path, logs[0].trainer, 16000)
+    alone.restore(header)
+    alone.step({"loss": 9.0}, skipped=False)
+    alone.write()
+    (row,) = lines(tmp_path / "train.csv")
+    assert (row["loss"], row["skipped"]) == ("5", "1")
+    logs[1].restore(header)
+    assert logs[1].sums == {"loss": 5.0}  # those of all are with the first process
+
+
 def test_metrics_log_rewind_keeps_other_tables(tmp_path):
     log = MetricsLog(tmp_path)
     for step in (1, 2):
