@@ -35,6 +35,8 @@ PAIR_ROOMS = 100  # at most
 # in the path of a file: of LibriVox, and of the M-AILABS Speech Dataset
 TALKER = re.compile(r"reader_\d+|(?:fe)?male/[^/]+")
 
+_lists: dict[Path, datasets.Dns3] = {}  # by the folder of the corpus
+
 
 class Part(NamedTuple):
     """The files of a part of the corpus that a run trains on, and those that are held out."""
@@ -48,7 +50,7 @@ def dns3(
 ) -> BatchSource:
     """Mix clean speech, noise and `mix.rooms` of the measured responses of DNS-Challenge 3, on the
     CPU."""
-    found = datasets.dns3(data)
+    found = _listed(data)
     clean, noise = _caches(found.root)
     speech = clean.corpus(_speech(found).trained, group_of=talker)
     noises = noise.corpus(_noises(found).trained)
@@ -58,8 +60,12 @@ def dns3(
 def prepare_dns3(
     data: Path, mix: MixConfig, progress: datasets.Stages | None = None, skip: bool = False
 ) -> list[CorpusCache]:
-    """Copy speech and noise into caches, where they are missing, and mix the validation pairs."""
-    found = datasets.dns3(data)
+    """Copy speech and noise into caches, where they are missing, and mix the validation pairs.
+
+    The folders are listed anew; what opens the corpus afterwards in this process uses that list.
+    """
+    _lists.pop(data.resolve(), None)
+    found = _listed(data)
     caches = _caches(found.root, skip)
     for cache, paths in zip(caches, (found.clean, found.noise), strict=True):
         cache.corpus(paths, progress and partial(progress, f"16 kHz copy, {cache.path.name}"))
@@ -73,7 +79,7 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
 
     They are written to the folder of copies, once for the files that the corpus has.
     """
-    found = datasets.dns3(data)
+    found = _listed(data)
     speech = _speech(found)
     noises = _noises(found)
     if not speech.held or not noises.held:
@@ -95,6 +101,15 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
         others = noise.corpus(noises.held)
         mix_pairs(NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1)), folder, PAIRS)
     return datasets.pair_folders(*map(folder.joinpath, SIDES))
+
+
+def _listed(data: Path) -> datasets.Dns3:
+    """Return the files of a corpus, as they were when this process first listed them for a run: its
+    folders hold hundreds of thousands."""
+    place = data.resolve()
+    if place not in _lists:
+        _lists[place] = datasets.dns3(data)
+    return _lists[place]
 
 
 def talker(name: str) -> str:

@@ -81,6 +81,27 @@ def test_dns3_holds_talkers_and_noises_out(tmp_path, monkeypatch):
     assert len(used) == 4  # they are mixed once
 
 
+def test_dns3_is_listed_once_at_the_start_of_a_run(tmp_path, monkeypatch):
+    """And anew at the start of the next one, which may find new files."""
+    monkeypatch.setenv("QSE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("qse.data.dns3_source.PAIRS", 1)
+    data = dns3_of_ten(tmp_path / "data")
+    mix = MixConfig(segment=0.5, rooms=2)
+    listed = []
+    original = datasets.audio_files
+
+    def audio_files(folder):
+        listed.append(folder.name)
+        return original(folder)
+
+    monkeypatch.setattr(datasets, "audio_files", audio_files)
+    for run in (1, 2):
+        open_sources.prepare("dns3", data, mix)
+        open_sources.dns3(data, mix, 0, CPU)
+        open_sources.validation("dns3", data, mix)
+        assert listed.count("impulse_responses") == run
+
+
 @pytest.mark.parametrize(
     "path, name",
     [
