@@ -124,6 +124,13 @@ def models_that_begin(incomplete: str) -> list[str]:
     return [name for name in available() if name.startswith(incomplete)]
 
 
+def recipes_that_begin(incomplete: str) -> list[str]:
+    """Return the names of installed recipes that begin so, for the completion of a shell."""
+    from qse.train.installed_recipes import installed_recipes
+
+    return [name for name in installed_recipes() if name.startswith(incomplete)]
+
+
 Model = Annotated[
     str,
     typer.Option(
@@ -174,7 +181,9 @@ class FileProcessing:
         return (self.threads or cores()) if models.at(WIDE_BAND).streams else 1
 
 
-RECIPE = typer.Option("--recipe", help="Recipe: its name, or a TOML file.")
+RECIPE = typer.Option(
+    "--recipe", help="Recipe: its name, or a TOML file.", autocompletion=recipes_that_begin
+)
 SPEECH = typer.Option(help="Folder of clean speech, one sub-folder per speaker.")
 NOISE = typer.Option(help="Folder of noise, one sub-folder per class.")
 Change = Annotated[

@@ -5,14 +5,13 @@ from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import qse_recipes
-
 from .. import config as configuration
 from ..audio.atomic_write import write_text
 from ..data.mix_config import MixConfig
 from ..errors import QseError
 from ..losses.loss_config import LossConfig
 from ..networks import Network, network_name
+from .installed_recipes import installed_recipes
 from .train_config import TrainConfig
 
 
@@ -36,13 +35,10 @@ def find_recipe(recipe: str) -> Path:
 
     Raises QseError if there is none.
     """
-    known = {}
-    for place in qse_recipes.__path__:
-        for path in Path(place).glob("*.toml"):
-            known[path.stem] = path
+    known = installed_recipes()
     if recipe in known or Path(recipe).is_file():
         return known.get(recipe, Path(recipe))
-    names = ", ".join(sorted(known))
+    names = ", ".join(known)
     raise QseError(f"no recipe called {recipe}: there are {names}; a path to a TOML file works too")
 
 

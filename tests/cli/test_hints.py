@@ -60,6 +60,12 @@ def test_shell_completes_names_of_models(models, monkeypatch, capsys):
         assert completed(words, monkeypatch, capsys) == ["fragile"]
 
 
+def test_shell_completes_names_of_recipes(monkeypatch, capsys):
+    for command in ("train", "mix", "prepare"):
+        found = completed(f"qse {command} --recipe live-base", monkeypatch, capsys)
+        assert found == ["live-base", "live-base-48k"]
+
+
 def completed(words, monkeypatch, capsys) -> list[str]:
     """Return what bash offers at the end of a line."""
     from qse_cli.main import app
