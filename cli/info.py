@@ -39,9 +39,10 @@ def _zoo() -> None:
     from qse.runtime.engine import Engine
     from qse.runtime.zoo import available, load
 
-    table = Table(
-        "model", "version", "sample rate", "latency", "parameters", "size", "licence", box=None
-    )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("model", no_wrap=True)  # the name is what other commands take
+    for heading in ("version", "sample rate", "latency", "parameters", "size", "licence"):
+        table.add_column(heading)
     damaged = []
     for name in available():
         try:

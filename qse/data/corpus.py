@@ -150,7 +150,7 @@ class Corpus:
 
 def none_reaches(folder: Path, least_cutoff: float) -> QseError:
     """Return the error for a folder whose recordings all end below `least_cutoff` in Hz."""
-    cure = "train with model.sample_rate 16000, or add full-band recordings"
+    cure = "add full-band recordings, or train by a recipe for 16 kHz, such as live-base"
     return QseError(f"{folder}: no recording has content up to {least_cutoff / 1000:g} kHz; {cure}")
 
 

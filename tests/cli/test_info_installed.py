@@ -11,6 +11,14 @@ def test_info_lists_the_models(models, command):
     assert status == 2 and "zoo" in err
 
 
+def test_names_are_whole_in_a_narrow_terminal(models, command, monkeypatch):
+    """They are what other commands take."""
+    monkeypatch.setenv("COLUMNS", "50")
+    _, out, _ = command("info")
+    assert any(line.startswith("live-base ") for line in out.splitlines())
+    assert any(line.startswith("recurrent ") for line in out.splitlines())
+
+
 def test_info_names_a_damaged_model(zoo, command, monkeypatch, tmp_path):
     (tmp_path / "a-torn-one").mkdir()
     (tmp_path / "a-torn-one/model.onnx").write_bytes(b"torn")

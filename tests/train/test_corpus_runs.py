@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 from official_corpora import CORPORA, LIGHT, voicebank, write
 from small_training import TINY, same
 
+from qse.data.corpus import none_reaches
 from qse.errors import QseError, UsageError
 from qse.evaluate.corpora import test_pairs as pairs_of_corpus
 from qse.evaluate.evaluation import evaluate
@@ -107,6 +108,13 @@ def test_prepare_refuses_several_sources(tmp_path, where):
         UsageError, match="say what to train on: speech=DIR and noise=DIR, or bundles=DIR"
     ):
         train(read_config(find_recipe("voicebank")), Job(out=tmp_path / "run", **folders))
+
+
+def test_speech_without_a_full_band_names_a_recipe_that_takes_it():
+    error = str(none_reaches(Path("SPEECH"), 18500))
+    recipe = error.rpartition("such as ")[2]
+    assert "SPEECH: no recording has content up to 18.5 kHz" in error
+    assert read_config(find_recipe(recipe)).model["sample_rate"] == 16000
 
 
 def test_find_recipe_by_name_and_path(tmp_path):
