@@ -114,7 +114,7 @@ def test_speech_without_a_full_band_names_a_recipe_that_takes_it():
     error = str(none_reaches(Path("SPEECH"), 18500))
     recipe = error.rpartition("such as ")[2]
     assert "SPEECH: no recording has content up to 18.5 kHz" in error
-    assert read_config(find_recipe(recipe)).model["sample_rate"] == 16000
+    assert read_config(find_recipe(recipe)).model.get("sample_rate", 16000) == 16000
 
 
 def test_find_recipe_by_name_and_path(tmp_path):
