@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_pairs_are_made_elsewhere(shared, precious):
                         (made / inner / "noisy").mkdir(parents=True)
                         (made / inner / "clean").mkdir()
                         (made / inner / "noisy" / "0002.flac").symlink_to(precious)
-            return torch.zeros(1, 1600), torch.zeros(1, 1600), None
+            return SimpleNamespace(noisy=torch.zeros(1, 1600), clean=torch.zeros(1, 1600))
 
     mix_pairs(Mixer(), shared / "set", 3)
     assert len(list(shared.glob("set/*/*.flac"))) == 6

@@ -36,8 +36,7 @@ def held_folder(
             real.parent.mkdir(parents=True, exist_ok=True)
         yield HeldFolder(real.parent, None), real.name
         return
-    start = path if path.is_absolute() else Path.cwd() / path
-    folder, name = _walk(start, make, reading)
+    folder, name = _walk(path, make, reading)
     try:
         yield folder, name
     finally:
@@ -53,9 +52,11 @@ def entered_folder(path: Path, make: bool = False) -> Iterator[HeldFolder]:
 
 def _walk(path: Path, make: bool, reading: bool) -> tuple[HeldFolder, str]:
     """Enter one folder after another, as the system does for a path, but with the rule for
-    links."""
-    rest = deque(path.parts[1:])
-    folder = HeldFolder(Path(path.anchor), os.open(path.anchor, FOLDER))
+    links. A relative path begins at the working folder, which may lie in one that cannot be
+    entered from the top."""
+    begin = path.anchor or os.curdir
+    rest = deque(path.parts[1:] if path.anchor else path.parts)
+    folder = HeldFolder(Path(path.anchor or Path.cwd()), os.open(begin, FOLDER))
     links = 0
     try:
         while rest:

@@ -1,18 +1,20 @@
 """Read the file that was meant, also in folders where others can exchange names meanwhile."""
 
-import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ..errors import QseError
 from .checks import check_file
-from .folder_path import held_folder, is_closed
+from .folder_path import FOLDER, held_folder, is_closed
 from .held_folder import HAS_DESCRIPTORS, HeldFolder
 from .private_folder import private_folder
 
 Identity = tuple[int, int]  # device and number of a folder
+# names of open files, which are no names in a folder
+OPEN = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|thread-self|\d+)/fd/\d+")
 
 
 def identity(folder: Path) -> Identity:
@@ -36,13 +38,13 @@ def held_input(path: Path, name: str, inside: Identity | None = None) -> Iterato
     with ExitStack() as stack:
         try:
             check_file(path, name)
-            if _is_of_process(path):
+            if OPEN.fullmatch(os.path.abspath(path)):
                 yield path
                 return
             folder, last = stack.enter_context(held_folder(path, reading=True))
             descriptor = folder.open(last, os.O_RDONLY)
             stack.callback(os.close, descriptor)
-            if inside and not _lies_in(descriptor, inside):
+            if inside and not _lies_in(folder, inside):
                 raise QseError(f"{name} leads to a file outside the folder that was named")
             read = path
             if not _is_private(folder, last):
@@ -50,42 +52,39 @@ def held_input(path: Path, name: str, inside: Identity | None = None) -> Iterato
         except FileNotFoundError as error:
             raise QseError(f"{name}: no such file") from error
         except OSError as error:
-            # the folder of a relative path may lie in one that cannot be entered from the top
-            if error.errno != errno.EACCES:
-                raise QseError(f"{name} cannot be read: {error.strerror}") from error
-            read = path
+            raise QseError(f"{name} cannot be read: {error.strerror}") from error
         yield read
 
 
-def _is_of_process(path: Path) -> bool:
-    """Return whether a path is that of an open file, as /dev/stdin: its last link is none that
-    could be read."""
-    real = os.path.realpath(path.parent)
-    return real.startswith(("/proc", "/dev")) or os.path.realpath(path).startswith("/proc")
-
-
-def _lies_in(descriptor: int, inside: Identity) -> bool:
-    """Return whether an open file lies below a folder; True where the system does not say."""
+def _lies_in(folder: HeldFolder, inside: Identity) -> bool:
+    """Return whether a folder is `inside`, or lies below it, as it is now, whatever its path."""
+    at = os.dup(folder.at)  # type: ignore[arg-type]
     try:
-        real = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
-    except OSError:
-        return True
-    for folder in real.parents:
-        try:
-            if identity(folder) == inside:
+        while True:
+            state = os.fstat(at)
+            if (state.st_dev, state.st_ino) == inside:
                 return True
-        except OSError:  # of somebody who lets nobody look
-            continue
-    return False
+            above = os.open(os.pardir, FOLDER, dir_fd=at)
+            os.close(at)
+            at = above
+            if os.path.samestat(state, os.fstat(at)):  # the top
+                return False
+    except OSError:  # of somebody who lets nobody look
+        return False
+    finally:
+        os.close(at)
 
 
 def _is_private(folder: HeldFolder, name: str) -> bool:
     """Return whether nobody else can exchange the file or a folder on the way to it."""
     path = folder.path / name
-    for parent in path.parents:
-        if not is_closed(os.stat(parent), os.lstat(path)):
-            return False
-        path = parent
+    try:
+        for parent in path.parents:
+            if not is_closed(os.stat(parent), os.lstat(path)):
+                return False
+            path = parent
+    except PermissionError:  # a relative path, in a folder that cannot be entered from the top
+        return False
     return True
 
 

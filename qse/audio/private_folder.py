@@ -5,6 +5,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from ..errors import QseError
@@ -31,8 +32,23 @@ def is_shared(state: os.stat_result) -> bool:
     """Return whether others may make files in a folder with this status."""
     if os.name == "nt":
         return False
-    of_group = state.st_mode & stat.S_IWGRP and state.st_gid != os.getegid()
+    of_group = state.st_mode & stat.S_IWGRP and not _is_of_user_alone(state.st_gid)
     return bool(state.st_mode & stat.S_IWOTH or of_group)
+
+
+@cache
+def _is_of_user_alone(group: int) -> bool:
+    """Return whether a group is that which systems make for each user: of the same name, and
+    without others in it. The main group of a user may be that of all, as users or staff."""
+    import grp
+    import pwd
+
+    try:
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        found = grp.getgrgid(group)
+    except KeyError:
+        return False
+    return found.gr_name == user and set(found.gr_mem) <= {user}
 
 
 def is_open(state: os.stat_result) -> bool:

@@ -1,0 +1,126 @@
+"""Inputs at places whose names or permissions could mislead the rule for links of others."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from noisy_files import make
+
+from qse.audio import held_folder, private_folder
+from qse.audio.atomic_write import open_to_append
+from qse.audio.held_folder import HeldFolder
+from qse.audio.input_path import OPEN, held_input, identity
+from qse.errors import QseError
+
+pytestmark = pytest.mark.skipif(
+    not held_folder.HAS_DESCRIPTORS or os.geteuid() != 0, reason="needs root for chown"
+)
+OTHER = 12345
+
+
+def foreign_link(link: Path, target: Path) -> Path:
+    link.symlink_to(target)
+    os.chown(link, OTHER, OTHER, follow_symlinks=False)
+    return link
+
+
+@pytest.fixture
+def private(tmp_path):
+    (folder := tmp_path / "private").mkdir(mode=0o700)
+    make(folder / "secret.wav", 8000)
+    return folder
+
+
+@pytest.mark.parametrize("beginning", ["/processing-qse", "/developers-qse"])
+def test_folders_whose_names_begin_as_those_of_the_system(beginning, private):
+    folder = Path(f"{beginning}-{os.getpid()}")
+    try:
+        folder.mkdir()
+        folder.chmod(0o777)
+        foreign_link(folder / "a.wav", private / "secret.wav")
+        with pytest.raises(QseError, match="another user made"), held_input(folder / "a.wav", "a"):
+            pass
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="the system has no /dev/shm")
+def test_link_to_a_folder_in_memory(tmp_path, private):
+    (shared := tmp_path / "shared").mkdir()
+    shared.chmod(0o777)
+    place = Path(f"/dev/shm/qse-{os.getpid()}")
+    try:
+        shutil.copytree(private, place)
+        link = foreign_link(shared / "d", place)
+        name = link / "secret.wav"
+        with pytest.raises(QseError, match="another user made"), held_input(name, "a"):
+            pass
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/3", "/proc/self/fd/0", "/proc/12/fd/3"])
+def test_names_of_open_files(name):
+    assert OPEN.fullmatch(name)
+
+
+@pytest.mark.parametrize("name", ["/dev/shm/a.wav", "/proc/self/root/a.wav", "/dev/stdin/../a"])
+def test_names_of_other_files(name):
+    assert not OPEN.fullmatch(os.path.abspath(name))
+
+
+def test_file_that_may_not_be_opened_is_not_read_by_its_path(tmp_path, private, monkeypatch):
+    """Who exchanges it for one without permissions, and then for a link, gets nothing."""
+    path = tmp_path / "a.wav"
+    make(path, 8000)
+
+    def refused(*arguments):
+        path.unlink()
+        path.symlink_to(private / "secret.wav")
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(HeldFolder, "open", refused)
+    with pytest.raises(QseError, match="Permission denied"), held_input(path, "a.wav"):
+        pass
+
+
+def test_relative_path_in_a_folder_that_cannot_be_entered_from_the_top(tmp_path, monkeypatch):
+    """As a program does that a service started, for a user who may not enter the folder above."""
+    (folder := tmp_path / "above" / "here").mkdir(parents=True)
+    make(folder / "a.wav", 8000)
+    folder.chmod(0o755)
+    monkeypatch.chdir(folder)
+    (tmp_path / "above").chmod(0o700)
+    os.chown(tmp_path / "above", OTHER, OTHER)
+    pid = os.fork()
+    if pid == 0:
+        os.setgroups([])
+        os.setresgid(34567, 34567, 34567)
+        os.setresuid(34567, 34567, 34567)
+        try:
+            with held_input(Path("a.wav"), "a.wav", identity(Path())) as read:
+                os._exit(0 if read.read_bytes()[:4] == b"RIFF" else 1)
+        except BaseException:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_group_of_several_users_may_write(tmp_path):
+    """The main group of a user may be that of all; only a group of the user's own name is alone."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o775)
+    (folder / "out.jsonl").touch()
+    os.chown(folder / "out.jsonl", OTHER, 100)
+    os.chown(folder, 0, 100)
+    own = os.getegid()
+    try:
+        os.setegid(100)
+        assert private_folder.is_shared(folder.stat())
+        with pytest.raises(PermissionError, match="another user"):
+            open_to_append(folder / "out.jsonl")
+    finally:
+        os.setegid(own)
+    os.chown(folder, 0, 0)
+    assert not private_folder.is_shared(folder.stat())
