@@ -24,6 +24,7 @@ from ..data.sampling import step_seed
 from ..data.source import Batch
 from ..networks import Network, weights
 from . import checkpoint
+from .compiled import compile_in_place
 from .discriminator_training import DiscriminatorTraining
 from .ema import WeightEMA
 from .exchange import average_, count, gather
@@ -69,10 +70,9 @@ class Trainer:
         self.network = network.to(device).train()
         self.ema = WeightEMA(self.network, config.ema_decay)
         if config.compile:
-            self.network.compile()  # in place: it keeps its type and its names
-        self.optimizers = optimizers(
-            self.network, config.optimizer, config.betas, config.weight_decay
-        )
+            compile_in_place(self.network)
+        chosen = (config.optimizer, config.betas, config.weight_decay)
+        self.optimizers = optimizers(self.network, *chosen)
         self.scale = LossScale(config.precision)
         eager = ShareGradient(self.network, loss, config, self.scale, device)
         self.gradient = gradient_of(eager, config)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from ..audio.atomic_write import atomic_path, remove
 from ..audio.folder_path import held_folder
 from ..errors import QseError
+from ..extras import need
 from .checkpoint import parse_sums
 from .exchange import gather
 from .train_config import TrainConfig
@@ -169,6 +170,7 @@ class MetricsLog:
     def draw(self) -> None:
         """Draw curves.png: the loss and each validation metric over the steps, known and unknown
         sources together."""
+        need("matplotlib", "train")
         from matplotlib.figure import Figure
 
         train = self._rows("train")

@@ -1,0 +1,39 @@
+"""Compile networks, with a cache that only this user can write.
+
+PyTorch's own place for compiled code is a folder of a known name for temporary files, where another
+user could put code beforehand.
+"""
+
+import os
+from pathlib import Path
+
+from torch import nn
+
+from ..audio.private_folder import is_exchangeable
+from ..errors import QseError
+
+CACHE = "TORCHINDUCTOR_CACHE_DIR"  # environment variable of PyTorch
+
+
+def compile_in_place(network: nn.Module) -> None:
+    """Compile a network, which keeps its type and its names.
+
+    Raises QseError where others could exchange the compiled code.
+    """
+    if CACHE not in os.environ:
+        os.environ[CACHE] = str(_own_cache())
+    network.compile()
+
+
+def _own_cache() -> Path:
+    """Return a folder in the user's for caches, made if it is missing."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(os.path.realpath(home)) / "qse" / "compiled"
+    cure = f"name a folder of your own by {CACHE}, or leave out train.compile"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise QseError(f"{folder} cannot be made ({error.strerror}): {cure}") from error
+    if is_exchangeable(folder):
+        raise QseError(f"{folder}: others could exchange the compiled code there; {cure}")
+    return folder

@@ -1,0 +1,42 @@
+"""Compiled code is kept where no other user can put any."""
+
+import os
+import stat
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from qse.errors import QseError
+from qse.train.compiled import CACHE, compile_in_place
+
+
+@pytest.fixture
+def network(monkeypatch):
+    monkeypatch.delenv(CACHE, raising=False)
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self: None)
+    yield torch.nn.Linear(1, 1)
+    os.environ.pop(CACHE, None)
+
+
+def test_cache_is_private(network, monkeypatch, tmp_path):
+    home = tmp_path / "home"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    compile_in_place(network)
+    assert os.environ[CACHE] == str(home / "qse" / "compiled")
+    assert stat.S_IMODE((home / "qse" / "compiled").stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no such permissions")
+def test_cache_in_a_folder_of_others_is_refused(network, monkeypatch, tmp_path):
+    (home := tmp_path / "home").mkdir()
+    home.chmod(0o777)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    with pytest.raises(QseError, match="others could exchange the compiled code"):
+        compile_in_place(network)
+
+
+def test_cache_that_was_named_is_kept(network, monkeypatch):
+    monkeypatch.setenv(CACHE, "/named")
+    compile_in_place(network)
+    assert os.environ[CACHE] == "/named"
