@@ -26,6 +26,7 @@ def plot(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw the spectrograms of audio files one above the other, up to half their sample rate."""
+    from qse.audio.file_mode import strictest
     from qse.audio.writer import check_target
     from qse.data.recordings import read_channels
     from qse.errors import UsageError
@@ -41,5 +42,5 @@ def plot(
         several = len(audio) > 1
         for number, channel in enumerate(audio, 1):
             signals.append((name.strip() + several * f", channel {number}", channel, sample_rate))
-    plot_spectrograms(signals, output)
+    plot_spectrograms(signals, output, strictest(files))
     say(f"written to {output}")

@@ -100,8 +100,8 @@ def _published(
 
 
 def open_to_append(path: Path, source: Path | None = None, buffering: int = -1) -> IO[bytes]:
-    """Open a file to append to it, in the folder that `held_folder` enters; a new one has
-    permissions no wider than those of `source`.
+    """Open a file to append to it, in the folder that `held_folder` enters; its permissions are
+    then no wider than those of `source`.
 
     Raises PermissionError for a file that others may have put there: of another user, or with a
     second name.
@@ -112,8 +112,11 @@ def open_to_append(path: Path, source: Path | None = None, buffering: int = -1) 
             os.close(descriptor)
             reason = "it belongs to another user, or is another file as well"
             raise PermissionError(errno.EPERM, reason, name)
-    if not os.fstat(descriptor).st_size:
+    state = os.fstat(descriptor)
+    if not state.st_size:
         set_mode(descriptor, None, source)
+    elif source and _is_own(state):
+        set_mode(descriptor, state, source)
     return os.fdopen(descriptor, "ab", buffering=buffering)
 
 
@@ -122,15 +125,19 @@ def _is_foreign(descriptor: int) -> bool:
     return state.st_uid not in (0, os.geteuid()) or state.st_nlink > 1
 
 
+def _is_own(state: os.stat_result) -> bool:
+    return os.name == "nt" or state.st_uid == os.geteuid()
+
+
 def remove(path: Path) -> None:
     """Remove a file, or a link itself, if it is there, in the folder that `held_folder` enters."""
     with suppress(FileNotFoundError), entered_folder(path.parent) as folder:
         folder.remove(path.name)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path` atomically, in UTF-8."""
-    with atomic_path(path) as part:
+def write_text(path: Path, text: str, source: Path | None = None) -> None:
+    """Write `text` to `path` atomically, in UTF-8; see `atomic_path`."""
+    with atomic_path(path, source=source) as part:
         part.write_text(text, encoding="utf-8")
 
 

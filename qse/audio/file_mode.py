@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,6 +26,39 @@ def set_mode(descriptor: int, replaced: os.stat_result | None, source: Path | No
         os.fchmod(descriptor, mode & (_allowed(source, own.st_gid) if source else 0o777))
 
 
+def strictest(sources: Iterable[Path]) -> Path | None:
+    """Return the one of several files whose permissions a file made of all may have; OWNER_ALONE
+    where there is no such one, None if there are no files. Raises OSError."""
+    files: dict[tuple[int, int], Path] = {}
+    for path in sources:
+        files.setdefault(_shared_with(path), path)
+    for own, path in files.items():
+        if all(_covers(other, own) for other in files):
+            return path
+    return OWNER_ALONE if files else None
+
+
+def _shared_with(path: Path) -> tuple[int, int]:
+    """Return the permissions of others, and the group; for a list of people (ACL) those of all."""
+    if path == OWNER_ALONE:
+        return 0, 0
+    state = path.stat()
+    others = state.st_mode & 0o007
+    mode = others << 3 | others if _is_listed(path) else state.st_mode & 0o077
+    return mode, state.st_gid
+
+
+def _covers(other: tuple[int, int], own: tuple[int, int]) -> bool:
+    """Return whether whoever may read a file with `own` permissions may read `other`, too."""
+    wanted = (own[0] >> 3 | own[0]) & 0o007
+    of_all = (wanted << 3 | wanted) & ~other[0] == 0
+    return of_all or (own[1] == other[1] and own[0] & ~other[0] == 0)
+
+
+def _is_listed(path: Path) -> bool:
+    return hasattr(os, "listxattr") and ACL in os.listxattr(path)
+
+
 def _allowed(source: Path, group: int) -> int:
     """Return the permissions that a copy of `source` may have, which belongs to `group`."""
     if source == OWNER_ALONE:
@@ -32,7 +66,8 @@ def _allowed(source: Path, group: int) -> int:
     state = source.stat()
     mode = state.st_mode & 0o777
     others = mode & 0o007
-    listed = hasattr(os, "listxattr") and ACL in os.listxattr(source)
-    if state.st_gid != group or listed:  # the bits of the group are those of other people
+    if state.st_gid != group or _is_listed(
+        source
+    ):  # the bits of the group are those of other people
         mode = mode & 0o700 | others << 3 | others
     return mode | 0o600

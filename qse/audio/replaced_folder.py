@@ -85,7 +85,7 @@ def _elsewhere(target: Path) -> Iterator[Path]:
         yield new
         for path in sorted(filter(Path.is_file, new.rglob("*"))):
             to = target / path.relative_to(new)
-            with held_folder(to, make=True), atomic_path(to) as part:
+            with held_folder(to, make=True), atomic_path(to, source=path) as part:
                 copyfile(path, part)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ..audio.atomic_write import remove
 from ..audio.claim import held
+from ..audio.file_mode import strictest
 from ..errors import QseError, UsageError
 from . import bundle_part, bundle_recordings
 from .ahead import begun_ahead
@@ -72,7 +73,8 @@ def pack(
         queue = _Queue(bundle_recordings.in_random_order(files, config.seed), names, config)
         with ThreadPoolExecutor(config.threads) as pool:
             pieces = queue.pieces(pool, packed.faults if skip else None, progress)
-            for path, index in _written(pieces, out, pool, config, bundle, number):
+            source = strictest(file.path for file in files)
+            for path, index in _written(pieces, out, pool, config, bundle, number, source):
                 packed.written.append((path, index))
     return packed
 
@@ -153,6 +155,7 @@ def _written(
     config: BundleConfig,
     bundle: str,
     number: int,
+    source: Path | None,
 ) -> Iterator[tuple[Path, PartIndex]]:
     """Write parts until there are no more recordings; yield each."""
     left: deque[Piece] = deque()  # of an earlier part, in which there was no room
@@ -166,6 +169,6 @@ def _written(
         index, shards, rest = builder.finish(bundle, number)
         left.extendleft(reversed([*rest, *([piece] if piece else [])]))
         path = out / f"part-{number:03d}.zip"
-        bundle_part.write(path, index, shards)
+        bundle_part.write(path, index, shards, source=source)
         yield path, index
         number += 1

@@ -41,9 +41,18 @@ class Refused(QseError):
     """A file is no part that can be taken in; the text names it, the cause and the cure."""
 
 
-def write(path: Path, index: PartIndex, shards: list[bytes], overwrite: bool = False) -> None:
-    """Write a part atomically. Raises QseError if that fails, or if it exists."""
-    with atomic_target(path, overwrite) as part, zipfile.ZipFile(part, "w") as file:
+def write(
+    path: Path,
+    index: PartIndex,
+    shards: list[bytes],
+    overwrite: bool = False,
+    source: Path | None = None,
+) -> None:
+    """Write a part atomically. source: a file whose permissions it does not exceed.
+
+    Raises QseError if that fails, or if it exists.
+    """
+    with atomic_target(path, overwrite, source) as part, zipfile.ZipFile(part, "w") as file:
         file.writestr(zipfile.ZipInfo(INDEX, DATE), index.text())
         for number, data in enumerate(shards):
             file.writestr(zipfile.ZipInfo(shard_name(number), DATE), data)

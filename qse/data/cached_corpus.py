@@ -24,6 +24,7 @@ from torch import Tensor
 
 from ..audio.atomic_write import open_to_append, remove, write_text
 from ..audio.claim import claim_in_turn
+from ..audio.file_mode import strictest
 from ..errors import QseError
 from .bandwidth import bandwidth
 from .corpus import Corpus, none_reaches, read_or_faults, refuse
@@ -157,7 +158,8 @@ class CorpusCache:
         faults = []
         if not index.lengths:
             remove(self._samples)  # a run that has mapped it keeps its data
-        with open_to_append(self._samples) as file:
+        source = strictest(path for _, path in missing)
+        with open_to_append(self._samples, source) as file:
             file.truncate(index.bytes)  # what was written after the index
             saved = time.monotonic()
             for first in range(0, len(missing), FILES_AT_ONCE):

@@ -66,7 +66,7 @@ def _copy(path: Path, root: Path) -> Path:
         return path
     try:
         copy.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(copy) as beside:
+        with atomic_path(copy, source=path) as beside:
             soundfile.write(
                 beside,
                 soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"),

@@ -120,7 +120,7 @@ class DecodedParts:
             for stream in self.streams:
                 start = self._end(stream)
                 extents[stream] = Extent(start, [], [])
-                file = stack.enter_context(open_to_append(self.samples(stream)))
+                file = stack.enter_context(open_to_append(self.samples(stream), part.path))
                 file.truncate(2 * start)  # what a killed process has left
                 files[stream] = file
             threads = max(1, cores() - 1)

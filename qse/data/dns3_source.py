@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..audio.file_mode import strictest
 from . import copies, datasets
 from .cached_corpus import CorpusCache
 from .corpus import read_recordings
@@ -99,7 +100,8 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
         clean, noise = _caches(found.root)
         voices = clean.corpus(speech.held, group_of=talker)
         others = noise.corpus(noises.held)
-        mix_pairs(NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1)), folder, PAIRS)
+        mixer = NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1))
+        mix_pairs(mixer, folder, PAIRS, source=strictest([*speech.held, *noises.held]))
     return datasets.pair_folders(*map(folder.joinpath, SIDES))
 
 

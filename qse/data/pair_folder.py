@@ -7,9 +7,12 @@ from pathlib import Path
 import soundfile
 import torch
 
+from ..audio.atomic_write import atomic_path
+from ..audio.file_mode import strictest
 from ..audio.replaced_folder import new_folder
 from ..errors import QseError
 from .corpus import Corpus
+from .datasets import audio_files
 from .mix_config import MixConfig
 from .noise_mixing import NoiseMixer
 
@@ -43,7 +46,8 @@ def write_pairs(
     spoken = Corpus.read(speech, mix.sample_rate)
     noises = Corpus.read(noise, mix.sample_rate)
     mixer = NoiseMixer(mix, spoken, noises, seed, rooms_seed=seed + ROOMS_SEED)
-    mix_pairs(mixer, folder, count, progress)
+    source = strictest([*audio_files(speech), *audio_files(noise)])
+    mix_pairs(mixer, folder, count, progress, source)
 
 
 def mix_pairs(
@@ -51,10 +55,12 @@ def mix_pairs(
     folder: Path,
     count: int,
     progress: Callable[[int, int], None] | None = None,
+    source: Path | None = None,
 ) -> None:
     """Write `count` segments of `mixer` as pairs into `folder`, which appears when it is complete.
 
-    Another process may have made it meanwhile. Raises QseError where it cannot be written.
+    Another process may have made it meanwhile. source: a file whose permissions the files do not
+    exceed. Raises QseError where it cannot be written.
     """
     digits = max(4, len(str(count)))
     sample_rate = mixer.config.sample_rate
@@ -68,7 +74,8 @@ def mix_pairs(
                 pair /= pair.abs().max().clamp_min(1.0)
                 for side, audio in zip(SIDES, pair.numpy(), strict=True):
                     path = made / side / f"{number + 1:0{digits}}.flac"
-                    soundfile.write(path, audio, sample_rate, "PCM_16")
+                    with atomic_path(path, source=source) as part:
+                        soundfile.write(part, audio, sample_rate, "PCM_16", format="FLAC")
                 if progress:
                     progress(number + 1, count)
     except (OSError, soundfile.SoundFileError) as error:

@@ -39,9 +39,9 @@ def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
     return 20 * np.log10(np.maximum(magnitude, 1e-10))
 
 
-def plot_spectrograms(signals: Sequence[Signal], path: Path) -> None:
+def plot_spectrograms(signals: Sequence[Signal], path: Path, source: Path | None = None) -> None:
     """Write a PNG of the signals' spectrograms, the first on top; time, frequency and colour
-    scales are common."""
+    scales are common. source: a file whose permissions it does not exceed."""
     figure = _figure(9.0, 0.7 + 2.1 * len(signals))
     axes = figure.subplots(len(signals), sharex=True, sharey=True, squeeze=False)[:, 0]
     image = _spectrograms(axes, signals)
@@ -49,19 +49,19 @@ def plot_spectrograms(signals: Sequence[Signal], path: Path) -> None:
         axis.set_ylabel("kHz")
     axes[-1].set_xlabel("seconds")
     figure.colorbar(image, ax=list(axes), pad=0.015, aspect=40).set_label("dB")
-    _save(figure, path)
+    _save(figure, path, source)
 
 
-def plot_grid(rows: Sequence[Sequence[Signal]], path: Path) -> None:
+def plot_grid(rows: Sequence[Sequence[Signal]], path: Path, source: Path | None = None) -> None:
     """Write a PNG with a row of spectrograms per utterance; the signals of a row share their
-    scales."""
+    scales. source: as for `plot_spectrograms`."""
     columns = max(map(len, rows))  # some utterances may have no clean signal
     figure = _figure(4.5 * columns, 0.3 + 1.8 * len(rows))
     for axes, signals in zip(figure.subplots(len(rows), columns, squeeze=False), rows, strict=True):
         _spectrograms(axes[: len(signals)], signals)
         for axis in axes[len(signals) :]:
             axis.remove()
-    _save(figure, path)
+    _save(figure, path, source)
 
 
 def _spectrograms(axes: Sequence[Any], signals: Sequence[Signal]) -> Any:
@@ -119,12 +119,12 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _save(figure: Any, path: Path) -> None:
+def _save(figure: Any, path: Path, source: Path | None = None) -> None:
     if path.suffix.lower() != ".png":
         raise QseError(f"{path}: a picture is a PNG; name one that ends in .png")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path) as part:
+        with atomic_path(path, source=source) as part:
             figure.savefig(part, dpi=150, format="png")
     except OSError as error:
         raise QseError(

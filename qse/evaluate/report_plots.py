@@ -4,6 +4,7 @@ worst ones."""
 from functools import cache
 from pathlib import Path
 
+from ..audio.file_mode import strictest
 from ..data.datasets import Pair
 from .computing_systems import System
 from .plot import Signal, plot_grid, plot_histogram, plot_spectrograms
@@ -39,6 +40,7 @@ def plot_report(
             found.append(("clean", clean, sample_rate))
         return found
 
+    source = strictest(path for pair in pairs for path in pair.files)
     for metric in metrics:
         scored = [row for row in rows if metric in row]
         if scored:
@@ -46,7 +48,8 @@ def plot_report(
             worst = sorted(scored, key=lambda row: row[metric] - row.get(f"noisy_{metric}", 0.0))[
                 :WORST
             ]
-            plot_grid([signals(row["name"]) for row in worst], out / f"worst-{metric}.png")
+            shown = [signals(row["name"]) for row in worst]
+            plot_grid(shown, out / f"worst-{metric}.png", source)
             if metric == metrics[0]:
                 median = sorted(scored, key=lambda row: row[metric])[len(scored) // 2]
-                plot_spectrograms(signals(median["name"]), out / "spectrograms.png")
+                plot_spectrograms(signals(median["name"]), out / "spectrograms.png", source)

@@ -15,6 +15,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from ..audio.file_mode import strictest
 from ..audio.writer import atomic_target
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, CONFIG, weights_of
@@ -38,7 +39,7 @@ def write(path: Path, start: str | Path, python_version: str = "", overwrite: bo
     found = _start_files(start)
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
-        atomic_target(path, overwrite) as part,
+        atomic_target(path, overwrite, strictest(found)) as part,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file,
         tempfile.TemporaryDirectory() as folder,
     ):

@@ -124,10 +124,10 @@ def test_interrupted_packing_continues(audio, tmp_path, monkeypatch):
     whole = bundle(audio, tmp_path / "whole")
     write = bundle_pack.bundle_part.write
 
-    def third_fails(path, *arguments):
+    def third_fails(path, *arguments, **source):
         if path.name == "part-002.zip":
             raise Interrupted
-        write(path, *arguments)
+        write(path, *arguments, **source)
 
     with monkeypatch.context() as patch:
         patch.setattr(bundle_pack.bundle_part, "write", third_fails)
