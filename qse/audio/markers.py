@@ -6,13 +6,14 @@ WAV: chunk `cue `, names in `LIST adtl` (Microsoft and IBM, 1991). AIFF: `MARK` 
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from .chunks import Container
 
 MOST = 4096  # markers of a file; AIFF numbers them by 16 bits
 LONGEST = 255  # bytes of a name in AIFF
+MOST_TEXT = 1 << 20  # characters of all names: many markers may share one, or parts of it
 LAST = (1 << 32) - 1  # largest place that WAV and AIFF can state
 POINT = struct.Struct("<II4sIII")  # number, order, chunk, its start, start of block, place
 MARKER = struct.Struct(">IdI8sI")  # type, place, number, time code, channel
@@ -38,11 +39,20 @@ class Markers:
 
 
 def markers_of(container: Container) -> Markers:
-    """Return the markers of a file; none where they are damaged."""
+    """Return the markers of a file; none where they are damaged, or have names of more than
+    MOST_TEXT characters."""
     try:
-        return READERS[container.dialect.name](container)
+        markers = READERS[container.dialect.name](container)
+        _check_text(marker.name for marker in markers.found)
+        return markers
     except (struct.error, IndexError, ValueError, KeyError, OverflowError):
         return Markers([], ())
+
+
+def _check_text(names: Iterable[str]) -> None:
+    """Raise ValueError if names are longer than MOST_TEXT in all."""
+    if sum(map(len, names)) > MOST_TEXT:
+        raise ValueError("too long")
 
 
 def marker_chunks(form: str, markers: list[Marker]) -> Chunks:
@@ -122,10 +132,17 @@ def _strings(body: bytes) -> dict[int, str]:
         return {}
     count = min(int.from_bytes(body[:4], "big"), MOST)
     texts = body[4 + 12 * count :]
+    if len(texts) > 4 * MOST_TEXT:
+        raise ValueError("too long")
     names = {}
+    long = 0
     for number in range(count):
         key, start = struct.unpack_from(">Iq", body, 4 + 12 * number)
-        names[key] = _text(texts[start:])
+        end = texts.find(b"\0", start) if start >= 0 else -1
+        names[key] = _text(texts[start : end if end >= 0 else len(texts)])
+        long += len(names[key])
+        if long > MOST_TEXT:  # they may lie in each other
+            raise ValueError("too long")
     return names
 
 

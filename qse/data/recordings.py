@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from ..audio.checks import check_fork
+from ..audio.formats import native
 from ..audio.reader import read_array
 from ..errors import QseError
 
@@ -40,7 +41,7 @@ def length_and_rate(path: Path) -> tuple[int, int]:
         raise QseError(f"{path}: no such file")
     check_fork(Path(path), str(path))
     try:
-        header = soundfile.info(str(path))
+        header = soundfile.info(native(Path(path)))
     except (soundfile.SoundFileError, OSError) as reason:
         raise QseError(
             f"{path} cannot be read as audio ({reason}): replace it or leave it out"

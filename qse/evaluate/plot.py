@@ -79,7 +79,7 @@ def _spectrograms(axes: Sequence[Any], signals: Sequence[Signal]) -> Any:
         extent = (0, duration, 0, sample_rate / 2000)
         style = {"origin": "lower", "aspect": "auto", "cmap": "magma", "interpolation": "nearest"}
         image = axis.imshow(panel, extent=extent, vmin=top - RANGE_DB, vmax=top, **style)
-        axis.set_title(title, loc="left", fontsize=10, color=INK, parse_math=False)
+        axis.set_title(_shown(title), loc="left", fontsize=10, color=INK, parse_math=False)
         axis.set_xlim(0, max(durations))
         axis.set_ylim(0, highest)
     return image
@@ -102,13 +102,18 @@ def plot_histogram(metric: str, rows: Iterable[Row], name: str, path: Path) -> N
             alpha=0.6,
             label=f"noisy, mean {np.mean(noisy):.{METRICS[metric].digits}f}",
         )
-    label = f"{name}, mean {np.mean(system):.{METRICS[metric].digits}f}"
+    label = f"{_shown(name)}, mean {np.mean(system):.{METRICS[metric].digits}f}"
     axis.hist(system, bins, histtype="step", linewidth=2, color=ACCENT, label=label)
     axis.set_xlabel(METRICS[metric].title)
     axis.set_ylabel("utterances")
     axis.spines[["top", "right"]].set_visible(False)
     axis.legend(frameon=False, fontsize=9)
     _save(figure, path)
+
+
+def _shown(text: str) -> str:
+    """Return a text that fonts can draw: names of files may be in any encoding."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _figure(width: float, height: float) -> Any:

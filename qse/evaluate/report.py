@@ -161,7 +161,7 @@ def _table(path: Path) -> list[list[str]]:
         header, *lines = list(csv.reader(StringIO(text, newline=""), delimiter="\t"))
     except OSError as error:
         raise QseError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as reason:
+    except (ValueError, csv.Error) as reason:
         wanted = "give a tab-separated text file with a header"
         raise QseError(f"{path} cannot be read as a table: {reason}; {wanted}") from reason
     return [header, *lines]

@@ -19,6 +19,7 @@ Row = dict[str, Any]
 SCORES = "scores.csv"
 SETTINGS = "settings.json"
 CURE = "name another folder, or delete this one"
+FORM: Any = {"newline": "", "encoding": "utf-8", "errors": "surrogateescape"}  # names: any bytes
 TEXT = ("name", "stamp", "error")  # columns that are not numbers
 # begin a formula in a spreadsheet: a text that begins with one gets an apostrophe before it
 FORMULA = tuple("=+-@\t\r'")
@@ -55,14 +56,14 @@ class Store:
     def add(self, row: Row) -> None:
         """Append a row; it is on disk when this returns."""
         self.rows.append(row)
-        with TextIOWrapper(open_to_append(self._table), encoding="utf-8", newline="") as file:
+        with TextIOWrapper(open_to_append(self._table), **FORM) as file:
             csv.DictWriter(file, self.columns).writerow(_guarded(row))
 
     def write(self, rows: list[Row]) -> None:
         """Replace the table by `rows` atomically."""
         with (
             atomic_path(self._table) as beside,
-            beside.open("w", newline="", encoding="utf-8") as file,
+            beside.open("w", **FORM) as file,
         ):
             writer = csv.DictWriter(file, self.columns)
             writer.writeheader()
@@ -123,12 +124,12 @@ def read_rows(path: Path) -> list[Row]:
     Raises QseError where it is no such table.
     """
     try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
+        with Path(path).open(**FORM) as file:
             header, *body = list(csv.reader(file))
         rows = [_row(header, line) for line in body if len(line) == len(header)]
     except (ValueError, csv.Error) as error:
         raise QseError(f"{path} is damaged ({error}): {CURE}") from error
-    if not all("name" in row for row in rows):
+    if "name" not in header or not all("name" in row for row in rows):
         raise QseError(f"{path} is damaged (rows without a name): {CURE}")
     return rows
 

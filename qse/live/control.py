@@ -91,7 +91,7 @@ def _obey(session: LiveSession, line: bytes) -> dict[str, Any]:
         wanted = json.loads(line)
         strength = wanted.get("strength", session.strength)
         switches = {key: wanted[key] for key in ("muted", "bypass") if key in wanted}
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return {"error": "the request is no JSON object"}
     is_number = isinstance(strength, int | float) and not isinstance(strength, bool)
     if strength is not None and not (is_number and strength >= 0):

@@ -28,11 +28,13 @@ def noisy_part(
 ) -> Iterator[np.ndarray]:
     """Yield the samples of a part, and of its lead, of blocks (samples, channels) of a recording.
 
-    Raises QseError if the recording ends before the part begins.
+    Raises QseError if the recording ends before the part begins, or the part holds no samples.
     """
     first = part.first(sample_rate)
     begin = round(part.start * sample_rate)
     end = math.inf if part.stop == math.inf else round(part.stop * sample_rate)
+    if begin >= end:
+        raise QseError(f"{name}: the part is shorter than a sample: name a longer one")
     read = 0
     for block in blocks:
         wanted = block[max(0, first - read) : max(0, int(min(end - read, len(block))))]

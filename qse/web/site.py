@@ -42,6 +42,7 @@ BANDS = ("wide", "full")
 BUILD = b"@BUILD@"  # placeholders in sw.js
 FILES = b'"@FILES@"'
 CODE = (".py", ".pyc")  # of this folder, which is no part of the page
+LONGEST_MANIFEST = 1 << 20  # bytes of one that was exported
 PACKAGE = "npm"  # the folder of the npm package, which is none either
 
 Site = dict[str, bytes]  # path below the root -> content
@@ -128,9 +129,12 @@ def _sha256(content: bytes) -> str:
 
 def _is_export(folder: Path) -> bool:
     """Return whether a folder holds an earlier export."""
+    path = folder / "manifest.json"
     try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-    except (OSError, ValueError):
+        if not path.is_file() or path.stat().st_size > LONGEST_MANIFEST:
+            return False
+        manifest = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(manifest, dict) and {"version", "offline", "models"} <= manifest.keys()
 

@@ -80,3 +80,41 @@ def test_markers_of_caf_at_impossible_places_are_lost_and_said(here, command, pl
     status, out, err = command("denoise", "a.caf", "-o", "b.wav", "--json")
     assert status == 0, err
     assert json.loads(out)["lost"] == ["mark"]
+
+
+def sharing(here, size: int):
+    """A WAV file of 4,096 markers with one name."""
+    cue = struct.pack("<I", 4096)
+    for number in range(4096):
+        cue += struct.pack("<II4sIII", 1, number, b"data", 0, 0, number)
+    label = b"adtllabl" + struct.pack("<II", 4 + size, 1) + b"A" * (size - 2) + b"\0\0"
+    return with_chunks(wav(here / "a.wav"), [], [(b"cue ", cue), (b"LIST", label)])
+
+
+@needs_ffmpeg
+def test_one_name_for_many_markers_does_not_make_a_file_grow(here, command):
+    """A file of 200 kB became one of 400 MB, with 1.3 GB of memory."""
+    sharing(here, 2000)
+    _, out, _ = command("denoise", "a.wav", "-o", "b.caf", "--json")
+    assert set(json.loads(out)["lost"]) >= {"cue", "adtl"}
+    assert (here / "b.caf").stat().st_size < 100_000
+    sharing(here, 200)
+    _, out, _ = command("denoise", "a.wav", "-o", "c.caf", "--json")
+    assert "cue" not in json.loads(out)["lost"]
+
+
+@needs_ffmpeg
+def test_names_that_lie_in_each_other_are_lost_and_said(here, command):
+    marks = struct.pack(">II", 0, 4096)
+    names = struct.pack(">I", 4096)
+    for number in range(4096):
+        marks += struct.pack(">IdI8sI", 0, float(number), number, b"\xff" * 8, 0)
+        names += struct.pack(">Iq", number, number)
+    soundfile.write(here / "a.caf", sound(), 16000, format="CAF")
+    head, _, data = (here / "a.caf").read_bytes().partition(b"data")
+    for name, body in ((b"mark", marks), (b"strg", names + b"A" * 10_000)):
+        head += name + struct.pack(">q", len(body)) + body
+    (here / "a.caf").write_bytes(head + b"data" + data)
+    _, out, _ = command("denoise", "a.caf", "-o", "b.wav", "--json")
+    assert set(json.loads(out)["lost"]) >= {"mark", "strg"}
+    assert (here / "b.wav").stat().st_size < 100_000

@@ -36,6 +36,14 @@ def test_part_is_that_of_the_whole(noisy, command, options, start, stop):
     np.testing.assert_allclose(part, whole, atol=1e-6)
 
 
+def test_part_without_samples_is_refused(noisy, command):
+    """It ended with a traceback, after an empty file."""
+    line = ("denoise", noisy, "-o", "b.wav", "--from", "1", "--to", "1.00001")
+    status, _, err = command(*line)
+    assert status == 1 and "shorter than a sample" in err
+    assert not noisy.with_name("b.wav").exists()
+
+
 def test_times_of_a_part_are_checked(noisy, command):
     status, _, err = command("denoise", noisy, "-o", "b.wav", "--from", "1:00")
     assert status == 1 and "a.wav ends at 10.00 s, before the part begins" in err

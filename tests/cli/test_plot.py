@@ -1,5 +1,8 @@
 """qse plot: files at several rates, channels, errors."""
 
+import os
+import sys
+
 import numpy as np
 import pytest
 import typer
@@ -33,7 +36,7 @@ def test_plot_draws_files_of_different_rates(tmp_path, run, monkeypatch):
     assert result.exit_code == 0 and picture.read_bytes().startswith(b"\x89PNG")
     drawn = []
     monkeypatch.setattr(
-        "qse.evaluate.plot.plot_spectrograms", lambda signals, path: drawn.extend(signals)
+        "qse.evaluate.plot.plot_spectrograms", lambda signals, path, source: drawn.extend(signals)
     )
     two = np.stack([hiss(1600), 0.5 * hiss(1600)], 1)
     write(tmp_path / "two.wav", two)
@@ -58,3 +61,11 @@ def test_plot_draws_files_of_different_rates(tmp_path, run, monkeypatch):
     with pytest.raises(QseError, match=r"high.wav: a picture is a PNG; name one that ends in .png"):
         plot_spectrograms([("noise", hiss(16000), 16000)], recording)
     assert recording.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text")
+def test_plot_of_a_name_that_is_not_utf_8(tmp_path, run):
+    path = write(tmp_path / "a.wav", voice(1.0))
+    path = path.rename(tmp_path / os.fsdecode(b"\xff.wav"))
+    result = run(path, "-o", tmp_path / "a.png")
+    assert result.exit_code == 0, result.output

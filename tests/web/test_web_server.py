@@ -198,6 +198,20 @@ def test_export_keeps_other_folders(tmp_path):
         write_site({"index.html": b""}, tmp_path / "thesis.txt")
 
 
+@pytest.mark.parametrize("kind", ["deep", "long", "pipe"])
+def test_export_keeps_folders_whose_manifest_is_none(tmp_path, kind):
+    """A deep one ended with a traceback, a pipe was waited for."""
+    path = tmp_path / "manifest.json"
+    if kind == "pipe":
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("the system has no pipes in folders")
+        os.mkfifo(path)
+    else:
+        path.write_text("[" * (200_000 if kind == "deep" else 2 << 20))
+    with pytest.raises(QseError, match="other files"):
+        write_site({"index.html": b""}, tmp_path)
+
+
 def test_export_command_needs_no_extras(tmp_path):
     code = """
 import sys
