@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from .metric_names import Named
 from .named_metrics import resolve
 from .runner import crash_of, run_tasks
 from .scoring import score_pair
@@ -18,7 +19,7 @@ def score(
     pairs: Iterable[tuple[np.ndarray | None, np.ndarray]],
     *,
     sample_rate: int = SAMPLE_RATE,
-    metrics: Iterable[str] = ("pesq_wb", "stoi", "si_sdr"),
+    metrics: Iterable[Named] = ("pesq_wb", "stoi", "si_sdr"),
     jobs: int | None = 0,
 ) -> list[Row]:
     """Return one row per (clean, enhanced), in their order: {"name": index, metric: value ...}, or

@@ -16,6 +16,7 @@ from ..machine import cores, processor
 from . import report, tables
 from .choices import choose_metrics, need_packages, own_rate
 from .computing_systems import Process, as_system
+from .metric_names import Named
 from .runner import Scorer, score_pairs, stamps_of
 from .store import Row, Store, by_utterance
 from .system import System
@@ -103,7 +104,7 @@ def evaluate(
     pairs: Iterable[Pair],
     out: str | Path | None = None,
     *,
-    metrics: str | Iterable[str] = "all",
+    metrics: str | Iterable[Named] = "all",
     sample_rate: int | None = None,
     timing: Timing = "trimmed",
     jobs: int | None = 0,

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..extras import MissingExtra
 from .composite import composite
+from .metric_names import Named
 from .metrics import BUILT_IN, METRICS
 from .named_metrics import resolve
 from .signals import SAMPLE_RATE, Signals, as_signal
@@ -27,7 +28,7 @@ def score_pair(
     enhanced: np.ndarray,
     noisy: np.ndarray | None = None,
     sample_rate: int = SAMPLE_RATE,
-    metrics: Iterable[str] = ("pesq_wb", "stoi", "si_sdr"),
+    metrics: Iterable[Named] = ("pesq_wb", "stoi", "si_sdr"),
 ) -> dict[str, float]:
     """Return the scores of one utterance, {metric: value}, in the order asked for.
 

@@ -1,12 +1,15 @@
 """Scores of one utterance: order, aliases, shared computation, sample rates, signals that are
 refused."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from speech import SAMPLE_RATE, hiss, voice
 
 from qse.evaluate import composite
-from qse.evaluate.metrics import METRICS, pesq_wb, si_sdr, stoi
+from qse.evaluate.metric_names import Alias, MetricName
+from qse.evaluate.metrics import ALIASES, BUILT_IN, METRICS, pesq_wb, si_sdr, stoi
 from qse.evaluate.named_metrics import resolve
 from qse.evaluate.scoring import score_pair
 from qse.evaluate.signals import resampled
@@ -153,3 +156,8 @@ def test_arguments_of_other_types_are_refused_in_a_sentence():
     for wrong in ("words", [[1.0], [1.0, 2.0]], [None]):
         with pytest.raises(TypeError, match=r"^clean (is no|must be an) array of"):
             score_pair(clean=wrong, enhanced=CLEAN, metrics=["si_sdr"])
+
+
+def test_names_for_editors_are_those_of_the_table():
+    assert get_args(MetricName) == tuple(name for name in METRICS if name in BUILT_IN)
+    assert get_args(Alias) == tuple(ALIASES)
