@@ -16,8 +16,9 @@ from .ffmpeg_process import Child
 from .formats import Layout
 from .inspection import Inspection
 from .probe import SURE, Media, Track
-from .time_stamps import FAR, REPORTING, errors, jumps_far, jumps_text, timing
+from .time_stamps import FAR, REPORTING, corrupt_text, errors, jumps_far, jumps_text, timing
 
+TOLERATED = 0.04  # seconds by which a header may state too much: a frame
 OF_PICTURES = b"max pixel count"
 # by codec; others by the bits of a sample
 SUBTYPES = {"pcm_f32": "FLOAT", "pcm_f64": "DOUBLE", "pcm_u8": "PCM_U8"}
@@ -64,6 +65,7 @@ class FfmpegDecoder:
         if 0 < count < track:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
         found = self.media.tracks[track - 1] if self.media and self.media.tracks else None
+        self._track = found
         self._begin = found.begin if found else 0.0
         rate = self.inspection.first_rate
         options = ["-map", f"0:a:{track - 1}", *timing(self.inspection.has_times, found, rate)]
@@ -112,8 +114,8 @@ class FfmpegDecoder:
             seconds = f"{read / self.layout.sample_rate:.2f} s were read"
             unknown = "the file does not say how much is missing"
             self.damage = f"{self.name} is damaged: {seconds}; {unknown} ({reason})"
-        elif jumps:
-            self.damage = f"{self.name} may be damaged: {jumps}"
+        elif doubts := "; ".join(filter(None, (jumps, *self._doubts(printed, read)))):
+            self.damage = f"{self.name} may be damaged: {doubts}"
         if not read:
             raise QseError(f"{self.name} holds no samples")
         self._close()
@@ -126,6 +128,15 @@ class FfmpegDecoder:
                 raise QseError(f"{self.name} is not read: {FAR}; convert it with ffmpeg first")
             used = len(data) // (4 * channels) * channels
             yield np.frombuffer(data, np.float32, used).reshape(-1, channels)
+
+    def _doubts(self, printed: bytes, read: int) -> Iterator[str]:
+        """Yield in words what may be missing from `read` samples, which ffmpeg calls no error."""
+        if self._track is None:
+            return
+        yield corrupt_text(printed, self._track.index)
+        missing = self.inspection.stated_seconds(self._track) - read / self.layout.sample_rate
+        if missing > TOLERATED:
+            yield f"its header states {missing:.2f} s more than there are"
 
     def _said(self, printed: bytes) -> str:
         lines = []

@@ -1,6 +1,10 @@
 """Files that only ffmpeg reads, and nothing writes."""
 
+import struct
+from functools import cached_property
+
 from .inspection import Inspection
+from .probe import Track
 
 MAGIC = {  # how files begin -> kind
     b"\x30\x26\xb2\x75\x8e\x66\xcf\x11": "WMA",
@@ -21,6 +25,9 @@ MAGIC = {  # how files begin -> kind
 
 
 PACKET = 188  # bytes
+RIFF = 8  # bytes that the size of an AVI file does not count
+# size of the header, samples, rate, channels
+SOX = {b".SoX": "<4xIQdI", b"XoS.": ">4xIQdI"}
 SYNC = b"\x47"  # the first byte of a packet
 MARKS = 3  # packets that are looked at
 
@@ -42,6 +49,31 @@ class Foreign(Inspection):
         if len(head) > 3 and head[0] == 0xFF and head[1] & 0xE6 == 0xE4:  # a frame of layer II
             return "MP2" if head[2] >> 4 not in (0, 15) else None
         return None
+
+    @property
+    def ends_early(self) -> bool:
+        if self.kind != "AVI":
+            return False
+        with self.path.open("rb") as file:
+            stated = int.from_bytes(file.read(RIFF)[4:], "little")
+        return RIFF + stated > self.state.st_size and stated < (1 << 31)
+
+    def stated_seconds(self, track: Track) -> float:
+        if self.kind == "AVI":
+            return track.stated
+        if self.kind == "FLV" and self.media and not self.media.pictures:
+            return self.media.seconds
+        return self._of_sox if self.kind == "SoX" else 0.0
+
+    @cached_property
+    def _of_sox(self) -> float:
+        with self.path.open("rb") as file:
+            head = file.read(struct.calcsize("<4xIQdI"))
+        try:
+            _, samples, rate, channels = struct.unpack(SOX[head[:4]], head)
+        except (struct.error, KeyError):
+            return 0.0
+        return samples / channels / rate if channels and rate > 0 else 0.0
 
 
 def _is_transport_stream(head: bytes) -> bool:

@@ -19,7 +19,7 @@ from .bit_rate import LOSSY, BitRate
 from .ffmpeg_input import is_installed
 from .ffmpeg_process import Done
 from .formats import BYTES, Layout, frame_bytes
-from .probe import Media, ask, media_of
+from .probe import Media, Track, ask, media_of
 from .suffixes import MediaForm
 
 if TYPE_CHECKING:
@@ -163,6 +163,11 @@ class Inspection:
     def unread(self) -> int:
         """Return how many bytes behind those that libsndfile reads may be further sound."""
         return 0
+
+    def stated_seconds(self, track: Track) -> float:
+        """Return the length of a sound track by the header of the file, which ffmpeg does not
+        check; 0 where there is none."""
+        return 0.0
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         """Return damage that ffmpeg leaves out without a word, None if there is none."""

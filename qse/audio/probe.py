@@ -20,7 +20,8 @@ class Track:
 
     `bits`: of a sample, 0 for lossy codings; `bit_rate`: in bit/s, 0 if unknown; `positions`: of
     the channels, under ffmpeg's name for them, "" if unknown; `name`: that a person gave, else "";
-    `begin`: seconds after the begin of the file.
+    `begin`: seconds after the begin of the file. `index`: number among all tracks. `stated`: its
+    length in seconds by the number of its frames, 0 if unknown.
     """
 
     codec: str
@@ -33,6 +34,8 @@ class Track:
     name: str = ""
     begin: float = 0.0
     marks: tuple[str, ...] = ()  # default, comment, hearing_impaired, ...
+    index: int = 0
+    stated: float = 0.0
 
     @property
     def is_lossless(self) -> bool:
@@ -138,7 +141,16 @@ def _track(stream: dict[str, Any], has_own_tags: bool, start: float) -> Track:
         name=_name(stream.get("tags", {})) if has_own_tags else "",
         begin=max(0.0, _seconds(stream) - start),
         marks=tuple(marks),
+        index=_number(stream, "index"),
+        stated=_stated(stream),
     )
+
+
+def _stated(stream: dict[str, Any]) -> float:
+    above, _, below = str(stream.get("time_base", "")).partition("/")
+    if not (above.isdecimal() and below.isdecimal() and int(below)):
+        return 0.0
+    return _number(stream, "nb_frames") * int(above) / int(below)
 
 
 def _name(tags: dict[str, str]) -> str:

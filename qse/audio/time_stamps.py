@@ -11,6 +11,7 @@ LEVEL = re.compile(rb"\[(?:error|fatal|panic)\] ")
 FILLED = re.compile(rb"(adding|discarding) (\d+) audio samples")
 MOST_FILLED = 4 * 3600  # seconds of silence in gaps between time stamps
 FAR = f"its time stamps jump over more than {MOST_FILLED // 3600} hours of silence"
+CORRUPT = re.compile(rb"corrupt input packet in stream (\d+)")
 SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
 
 
@@ -46,6 +47,13 @@ def jumps_text(printed: bytes, sample_rate: int, begin: float) -> str:
     if seconds[b"discarding"] > 0:
         said.append(f"{seconds[b'discarding']:.2f} s of sound were left out")
     return f"where its time stamps jump, {' and '.join(said)}" if said else ""
+
+
+def corrupt_text(printed: bytes, index: int) -> str:
+    """Return in words how many packets of the track `index` are damaged; "" if none is. ffmpeg
+    decodes what is left of them."""
+    count = CORRUPT.findall(printed).count(b"%d" % index)
+    return f"{count} packets of it are damaged or cut" if count else ""
 
 
 def filled(printed: bytes, sample_rate: int) -> dict[bytes, float]:
