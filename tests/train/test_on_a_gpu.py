@@ -81,7 +81,7 @@ def test_mixing_does_not_wait_for_the_gpu(rate, monkeypatch):
         batch = mixer.batch(0, 16)
     assert batch.noisy.shape == (16, mix.samples) and batch.noisy.device == META
     assert not gpu.waits, gpu.waits
-    assert 20 < sum(gpu.copies.values()) < 120  # of choices, each a few numbers per item
+    assert 20 < sum(gpu.copies.values()) < 140  # of choices, each a few numbers per item
 
 
 @pytest.mark.parametrize("name", [name for name in TERMS if name != "discriminator"])
