@@ -20,6 +20,12 @@ def sine(hertz: float, seconds: float, amplitude: float = 0.3) -> np.ndarray:
     ).astype("i2")
 
 
+def tone(audio: torch.Tensor, hertz: float, rate: int = RATE) -> float:
+    """Return the amplitude of a tone, over a window that holds whole periods of all of them."""
+    samples = np.arange(len(audio))
+    return abs(2 * np.mean(audio.numpy() * np.exp(-2j * np.pi * hertz / rate * samples)))
+
+
 def white(seconds: float, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(0, 3000, round(seconds * RATE)).astype("i2")
 

@@ -126,6 +126,11 @@ class Studio:
         reflections = response[direct:] * np.sqrt(min(1.0, ratio / wanted))
         return np.concatenate([response[:direct], reflections])
 
+    def at_peak(self, *signals: np.ndarray) -> list[np.ndarray]:
+        """Return signals at one gain, for a random peak."""
+        gain = 10 ** (self.rng.uniform(*PEAKS) / 20) / max(np.abs(x).max() for x in signals)
+        return [gain * x for x in signals]
+
     def level(self, audio: np.ndarray) -> float:
         return float(active_level(torch.from_numpy(audio[None]), frame=self.rate // 50))
 
@@ -160,9 +165,9 @@ class Studio:
         noisy = heard + self.below(noises.noise(samples)[1], heard, snr)
         if others:
             noisy += self.below(self.crowd(number, responses[1:], samples), heard, ratio)
-        gain = 10 ** (self.rng.uniform(*PEAKS) / 20) / max(np.abs(noisy).max(), np.abs(clean).max())
+        noisy, clean = self.at_peak(noisy, clean)
         labels = (speaker, name, kind, f"{ratio:g}", f"{others}", f"{distance:g}")
-        return Scene(noisy * gain, clean * gain, labels)
+        return Scene(noisy, clean, labels)
 
     def told(self, number: int, seconds: float) -> Scene:
         """Mix one pair of two talkers who are alike in distance and level, and an enrolment of the
@@ -171,27 +176,21 @@ class Studio:
         name, voices = self.source("speech", number)
         kind, noises = self.source("noise", number // len(self.drawn["speech"]))
         speaker, spoken = self.paused(voices, seconds)
-        before = self.said_by(voices, speaker, ENROLMENT)
+        before = np.zeros(0)
+        while len(before) < ENROLMENT * self.rate:
+            before = np.concatenate([before, voices.read(next(voices.rows[speaker]))])
+        before = before[: round(ENROLMENT * self.rate)]
         mouths = map(self.near, self.responses(list(self.rng.uniform(*CLOSE, 2))))
         heard, clean = in_room(spoken, next(mouths), self.rate)
-        other = self.crowd(number, list(mouths), samples)
-        noisy = heard + self.below(noises.noise(samples)[1], heard, self.rng.uniform(*SNR))
-        noisy += self.below(other, heard, 0.0)
-        gain = 10 ** (self.rng.uniform(*PEAKS) / 20) / max(np.abs(noisy).max(), np.abs(clean).max())
+        noisy = heard + self.below(self.crowd(number, list(mouths), samples), heard, 0.0)
+        noisy += self.below(noises.noise(samples)[1], heard, self.rng.uniform(*SNR))
+        noisy, clean = self.at_peak(noisy, clean)
         place = self.near(self.responses([self.rng.uniform(*CLOSE)])[0])
         enrolment = in_room(before, place, self.rate)[0]
         hiss = noises.noise(len(enrolment))[1]
         enrolment += self.below(hiss, enrolment, self.rng.uniform(*SNR_ALONE))
-        enrolment *= 10 ** (self.rng.uniform(*PEAKS) / 20) / np.abs(enrolment).max()
-        labels = (speaker, name, kind, "0", "1", "0")
-        return Scene(noisy * gain, clean * gain, labels, enrolment)
-
-    def said_by(self, recordings: Recordings, speaker: str, seconds: float) -> np.ndarray:
-        """Return the next recordings of a speaker (samples,), one behind the other."""
-        audio = np.zeros(0)
-        while len(audio) < seconds * self.rate:
-            audio = np.concatenate([audio, recordings.read(next(recordings.rows[speaker]))])
-        return audio[: round(seconds * self.rate)]
+        (enrolment,) = self.at_peak(enrolment)
+        return Scene(noisy, clean, (speaker, name, kind, "0", "1", "0"), enrolment)
 
     def crowd(self, number: int, responses: list[np.ndarray], samples: int) -> np.ndarray:
         """Return others (samples,), each of another source than the talker `number`, equally

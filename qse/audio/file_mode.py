@@ -66,8 +66,7 @@ def _allowed(source: Path, group: int) -> int:
     state = source.stat()
     mode = state.st_mode & 0o777
     others = mode & 0o007
-    if state.st_gid != group or _is_listed(
-        source
-    ):  # the bits of the group are those of other people
+    # the bits of the group are those of other people
+    if state.st_gid != group or _is_listed(source):
         mode = mode & 0o700 | others << 3 | others
     return mode | 0o600

@@ -22,7 +22,7 @@ LEVEL = (-40.0, -12.0)  # dBFS, over active frames
 
 
 class Told(NamedTuple):
-    """What a network is told, bool (B,) on the CPU. told: the items with an enrolment. absent:
+    """Hold what a network is told, bool (B,) on the CPU. told: the items with an enrolment. absent:
     those of them whose enrolment is of somebody else, who is not in the item."""
 
     told: Tensor

@@ -13,8 +13,8 @@ from ..evaluate.scoring import score_pair
 
 
 class Output(NamedTuple):
-    """What a network made of pair `number`: float32 (samples,) beside the clean signal, and the
-    metrics to compute."""
+    """Hold what a network made of pair `number`: float32 (samples,) beside the clean signal, and
+    the metrics to compute."""
 
     number: int
     clean: np.ndarray

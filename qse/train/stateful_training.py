@@ -156,7 +156,8 @@ def check_enrolment(mix: MixConfig, plan: TrainConfig, network: Network) -> None
             "train.carry_state_probability and train.two_grids_share to 0"
         )
     if mix.enrolment_samples % network.config.hop_length:
-        raise UsageError("mix.enrolment: whole hops of the network")
+        hop = network.config.hop_length / network.config.sample_rate
+        raise UsageError(f"mix.enrolment = {mix.enrolment}: name whole hops of {hop:g} s")
 
 
 def least_segment(network: Network, least: int, carry_state_probability: float) -> int:

@@ -1,11 +1,11 @@
-"""What a network is told of the talkers of a batch."""
+"""Test what a network is told of the talkers of a batch."""
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from made_corpora import RATE, only, sine
+from made_corpora import RATE, only, sine, tone
 
 from qse.data.corpus import Corpus
 from qse.data.mix_config import MixConfig
@@ -34,11 +34,6 @@ def mixed(rate: int = RATE, **changes):
     speech = Corpus.of(tones, ["a", "b"], sample_rate=rate)
     silence = Corpus.of([np.zeros(rate, dtype="i2")], [""], sample_rate=rate)
     return NoiseMixer(config, speech, silence, seed=4).batch(0, 32)
-
-
-def tone(audio: torch.Tensor, hertz: int, rate: int = RATE) -> float:
-    samples = np.arange(len(audio))
-    return abs(2 * np.mean(audio.numpy() * np.exp(-2j * np.pi * hertz / rate * samples)))
 
 
 def said(audio: torch.Tensor, rate: int = RATE) -> int:

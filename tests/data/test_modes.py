@@ -1,4 +1,4 @@
-"""What is made of private recordings is private: pictures, pairs, bundles, copies, caches."""
+"""Keep what is made of private recordings private: pictures, pairs, bundles, copies, caches."""
 
 import os
 import stat
@@ -85,7 +85,7 @@ def test_picture(tmp_path, command, wanted):
 
 
 def test_strictest(tmp_path):
-    """Whoever may read the file that is chosen may read all of them."""
+    """Choose a file whose readers may read all of them."""
     files = {}
     for number in (0o600, 0o640, 0o644, 0o604):
         files[number] = noise(tmp_path / f"{number:o}.wav", number)

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from made_corpora import RATE, mixer, only, sine
+from made_corpora import RATE, mixer, only, sine, tone
 
 from qse.data.corpus import Corpus
 from qse.data.mix_config import MixConfig
@@ -34,12 +34,6 @@ def mixed(**changes):
     own = [max(TALKERS.values(), key=lambda hertz: tone(row, hertz)) for row in late]
     other = [sum(TALKERS.values()) - hertz for hertz in own]
     return batch, own, other
-
-
-def tone(audio: torch.Tensor, hertz: int) -> float:
-    """Return the amplitude of a tone, over a window that holds whole periods of all of them."""
-    samples = np.arange(len(audio))
-    return abs(2 * np.mean(audio.numpy() * np.exp(-2j * np.pi * hertz / RATE * samples)))
 
 
 def test_another_talker_is_in_the_noisy_side_alone():

@@ -71,7 +71,7 @@ def test_names_of_other_files(name):
 
 
 def test_file_that_may_not_be_opened_is_not_read_by_its_path(tmp_path, private, monkeypatch):
-    """Who exchanges it for one without permissions, and then for a link, gets nothing."""
+    """Exchange it for one without permissions, and then for a link: nothing is read."""
     path = tmp_path / "a.wav"
     make(path, 8000)
 

@@ -1,4 +1,4 @@
-"""How often one `denoise` opens its input and starts ffprobe."""
+"""Count how often one `denoise` opens its input and starts ffprobe."""
 
 import re
 import subprocess
