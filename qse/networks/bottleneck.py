@@ -80,7 +80,7 @@ class DualPathBlock(Stateful):
         if self.frames_ahead:
             raise ValueError(f"{type(self.time).__name__} looks ahead, and adapts to no talker")
         if self.time is not None:
-            self.talker = TalkerScale(self.time_out.weight.shape[-1])
+            self.talker = TalkerScale(self.time_out.weight.shape[-1], len(self.band))
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         batch = x.shape[:2]

@@ -1,7 +1,8 @@
 """Describe a talker by the states of a network that adapts to talkers, and begin streams for them.
 
 The vectors of a talker are the means over time of what the time mixers of these blocks put out
-while the talker speaks, for each band. They are found at 16 kHz; bands above stay at zero.
+while the talker speaks, for each band, standardised over talkers. They are found at 16 kHz; bands
+above stay at zero.
 
 Glossary: B talkers, N samples, T hops, F bands.
 """
@@ -27,23 +28,37 @@ Vectors = dict[str, Tensor]
 def describe(network: StreamingEnhancer, audio: Tensor) -> Vectors:
     """Return the vectors of the talkers of `audio`, (B, N) of whole hops at the network's rate.
 
-    Those of audio of zeros are zeros.
+    Those of audio of zeros are zeros. It is computed as in evaluation mode; if the network is in
+    training mode, `audio` enters its statistics of talkers, but not those of its batch norms.
     """
     power = audio.unflatten(1, (-1, network.config.hop_length)).square().mean(-1)  # B, T
     loudest = power.amax(1, keepdim=True)
     speaks = ((power > SPEAKING * loudest) & (loudest > 0)).to(audio.dtype)
     share = speaks / speaks.sum(1, keepdim=True).clamp_min(1)
-    vectors: Vectors = {}
+    vectors = _mean_states(network, audio, share)
+    heard = (loudest[:, 0] > 0).to(audio.dtype)
+    for name, block in _adaptive(network):
+        vectors[name] = block.talker.standardised(vectors[name], heard)
+    return vectors
+
+
+def _mean_states(network: StreamingEnhancer, audio: Tensor, share: Tensor) -> Vectors:
+    """Return the means over hops of what the time mixers put out. share: weights (B, T)."""
+    means: Vectors = {}
+    modes = [(module, module.training) for module in network.modules()]
     hooks = []
     for name, block in _adaptive(network):
-        keep = partial(_keep_mean, vectors, name, share)
+        keep = partial(_keep_mean, means, name, share)
         hooks.append(block.time.register_forward_hook(keep))
+    network.eval()
     try:
         network(audio)
     finally:
         for hook in hooks:
             hook.remove()
-    return vectors
+        for module, training in modes:
+            module.training = training
+    return means
 
 
 def beginning(network: StreamingEnhancer, vectors: Vectors) -> dict[str, Any]:
@@ -63,8 +78,8 @@ def _adaptive(network: StreamingEnhancer) -> Iterator[tuple[str, DualPathBlock]]
 
 
 def _keep_mean(
-    vectors: Vectors, name: str, share: Tensor, _: Any, given: Any, returned: tuple[Tensor, Any]
+    means: Vectors, name: str, share: Tensor, _: Any, given: Any, returned: tuple[Tensor, Any]
 ) -> None:
     """Keep the mean of the output of a time mixer, (B * F, T, 4, C). share: weights (B, T)."""
     y = returned[0].unflatten(0, (len(share), -1))
-    vectors[name] = torch.einsum("bt,bftqc->bfqc", share.to(y.dtype), y)
+    means[name] = torch.einsum("bt,bftqc->bfqc", share.to(y.dtype), y)
