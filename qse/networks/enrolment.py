@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ..nn.talker import TalkerScale
 from .bottleneck import DualPathBlock
 from .streaming import StreamingEnhancer
 
@@ -37,8 +38,8 @@ def describe(network: StreamingEnhancer, audio: Tensor) -> Vectors:
     share = speaks / speaks.sum(1, keepdim=True).clamp_min(1)
     vectors = _mean_states(network, audio, share)
     heard = (loudest[:, 0] > 0).to(audio.dtype)
-    for name, block in _adaptive(network):
-        vectors[name] = block.talker.standardised(vectors[name], heard)
+    for name, _, layer in _adaptive(network):
+        vectors[name] = layer.standardised(vectors[name], heard)
     return vectors
 
 
@@ -47,7 +48,7 @@ def _mean_states(network: StreamingEnhancer, audio: Tensor, share: Tensor) -> Ve
     means: Vectors = {}
     modes = [(module, module.training) for module in network.modules()]
     hooks = []
-    for name, block in _adaptive(network):
+    for name, block, _ in _adaptive(network):
         keep = partial(_keep_mean, means, name, share)
         hooks.append(block.time.register_forward_hook(keep))
     network.eval()
@@ -71,10 +72,10 @@ def beginning(network: StreamingEnhancer, vectors: Vectors) -> dict[str, Any]:
     return {"bottleneck": blocks}
 
 
-def _adaptive(network: StreamingEnhancer) -> Iterator[tuple[str, DualPathBlock]]:
+def _adaptive(network: StreamingEnhancer) -> Iterator[tuple[str, DualPathBlock, TalkerScale]]:
     for name, block in network.bottleneck.blocks.items():
-        if getattr(block, "talker", None) is not None:
-            yield name, block
+        if isinstance(block, DualPathBlock) and block.talker is not None:
+            yield name, block, block.talker
 
 
 def _keep_mean(

@@ -9,6 +9,7 @@ from small_networks import streaming, unsettle
 from qse.networks.enrolment import beginning, describe
 from qse.nn import contract
 from qse.nn.state import flatten_state
+from qse.nn.talker import TalkerScale
 
 HOP = 32
 
@@ -88,3 +89,52 @@ def test_vectors_of_a_lower_rate_leave_the_bands_above_at_zero():
     talker = beginning(network, vectors)["bottleneck"]["block0"]["talker"].unflatten(0, (2, -1))
     assert torch.equal(talker[:, :low], vectors["block0"])
     assert talker.shape[1] > low and not talker[:, low:].any()
+
+
+@torch.no_grad()
+def test_describing_in_training_leaves_the_statistics_of_batch_norms():
+    network = adaptive()
+    audio = speech()
+    wanted = describe(network, audio)["block0"]
+    network.train()
+    norms = [module for module in network.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+    norms[0].eval()  # as one that is fixed
+    before = [norm.running_mean.clone() for norm in norms]
+    found = describe(network, audio)["block0"]
+    for norm, mean in zip(norms, before, strict=True):
+        assert torch.equal(norm.running_mean, mean)
+    assert [norm.training for norm in norms] == [False] + [True] * (len(norms) - 1)
+    scale = network.bottleneck.blocks["block0"].talker
+    torch.testing.assert_close(found, (wanted - wanted.mean(0)) / scale.variance.sqrt())
+
+
+@torch.no_grad()
+def test_training_standardises_vectors_over_the_talkers_that_it_has_heard():
+    scale = TalkerScale(channels=2, bands=3)
+    means = 0.6 + 0.1 * torch.randn(60, 3, 4, 2)
+    for group in means.split(4):
+        silent = torch.zeros(1, 3, 4, 2)
+        vectors = scale.standardised(torch.cat([group, silent]), torch.tensor([1.0, 1, 1, 1, 0]))
+        assert not vectors[-1].any()
+    assert scale.talkers == 60
+    torch.testing.assert_close(scale.mean, means.mean(0))
+    assert scale.variance.item() == pytest.approx(0.01, rel=0.2)
+    scale.eval()
+    vectors = scale.standardised(means, torch.ones(60))
+    assert scale.talkers == 60
+    torch.testing.assert_close(vectors.mean(0), torch.zeros(3, 4, 2), rtol=0, atol=1e-4)
+    assert vectors.square().mean().item() == pytest.approx(1, rel=0.2)
+
+
+@torch.no_grad()
+def test_later_talkers_keep_a_weight_in_the_statistics():
+    """At least one in a hundred each, however many were heard."""
+    scale = TalkerScale(channels=2, bands=3)
+    heard = torch.ones(4)
+    for _ in range(100):
+        scale.standardised(torch.zeros(4, 3, 4, 2), heard)
+    for _ in range(25):
+        scale.standardised(torch.ones(4, 3, 4, 2), heard)
+    assert scale.mean.mean().item() == pytest.approx(1 - 0.96**25, abs=1e-4)
+    scale.standardised(torch.ones(4, 3, 4, 2), torch.zeros(4))  # nobody: nothing changes
+    assert scale.mean.mean().item() == pytest.approx(1 - 0.96**25, abs=1e-4)
