@@ -1,6 +1,7 @@
 """The program of docs/extending.md runs as it stands, and what it shows is true; public names can
 be imported."""
 
+import ast
 import contextlib
 import io
 import re
@@ -111,6 +112,17 @@ def test_packages_import_nothing_heavy(name):
     heavy = {"torch", "onnx", "pesq"}
     code = f"import sys, qse, qse.{name}; sys.exit(bool({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["data", "train", "export", "evaluate"])
+def test_editors_see_the_names_that_are_imported_on_first_access(name):
+    package = import_module(f"qse.{name}")
+    seen = {}
+    for node in ast.walk(ast.parse(Path(package.__file__).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            seen["." * node.level + node.module] = [alias.name for alias in node.names]
+    assert seen.pop("..public_names") == ["lazily"]
+    assert seen == {place: sorted(names) for place, names in package.MODULES.items()}
 
 
 @pytest.mark.parametrize(

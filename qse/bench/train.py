@@ -17,11 +17,12 @@ from ..networks import Network
 from ..runtime.timing import race
 from ..train.assembly import trainer_of
 from ..train.recipe import RunConfig
+from ..train.train_config import Precision
 from . import Request, torch_threads
 from .models import network, recipe
 from .table import Column, Table
 
-PRECISIONS = ("float32", "bfloat16")
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
 SPEAKERS = 4
 RECORDING = 10.0  # seconds
 MIXING = "mixing"  # in the place of a precision
@@ -84,7 +85,7 @@ def seconds_per_step(config: RunConfig) -> float:
 
 
 def stepper(
-    network: Network, config: RunConfig, source: BatchSource, precision: str
+    network: Network, config: RunConfig, source: BatchSource, precision: Precision
 ) -> Callable[[], object]:
     """Return a call that takes one step of a training of `network`, on the device of its
     weights."""

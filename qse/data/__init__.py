@@ -7,7 +7,18 @@ MixConfig           how it mixes
 Corpus, NoiseMixer  the same of recordings in memory
 """
 
+from typing import TYPE_CHECKING
+
 from ..public_names import lazily
+
+if TYPE_CHECKING:  # for editors and mypy
+    from .corpus import Corpus
+    from .datasets import Pair, pair_folders, with_lead_in
+    from .mix_config import MixConfig
+    from .noise_mixing import NoiseMixer
+    from .open_sources import folders
+    from .paired_segments import PairedSegments
+    from .source import Batch, BatchSource
 
 __all__ = [
     "Batch",

@@ -8,6 +8,7 @@ step. datasets.py has the layouts of the official corpora.
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -167,6 +168,7 @@ def voicebank(
     return PairedSegments(noisy, clean, mix.samples, seed, device, shares)
 
 
+CorpusName = Literal["voicebank", "dns3"]
 CORPORA: dict[str, Callable[..., BatchSource]] = {"voicebank": voicebank, "dns3": dns3}
 
 

@@ -7,7 +7,18 @@ evaluate(system, pairs, out, metrics=)        a model, network or function on fi
 add_metric(name, Metric(title, function))     a metric of one's own
 """
 
+from typing import TYPE_CHECKING
+
 from ..public_names import lazily
+
+if TYPE_CHECKING:  # for editors and mypy
+    from ..data.datasets import Pair, pair_folders, with_lead_in
+    from .arrays import score
+    from .computing_systems import System, find_system
+    from .evaluation import Evaluation, evaluate
+    from .metrics import METRICS, Metric, add_metric
+    from .report import summary
+    from .scoring import score_pair
 
 __all__ = [
     "METRICS",

@@ -7,7 +7,15 @@ lower                the same network on real layers
 register, adapt      real forms of layers of one's own, which `quaternion_axis` cannot describe
 """
 
+from typing import TYPE_CHECKING
+
 from ..public_names import lazily
+
+if TYPE_CHECKING:  # for editors and mypy
+    from .lowering import adapt, interleave, lower, register, with_children, with_real_children
+    from .many_streams import add_many_streams, export_many_streams
+    from .offline import export_offline
+    from .streaming import export_stream
 
 __all__ = [
     "adapt",

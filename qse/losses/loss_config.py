@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import Literal
 
 from ..config import require_positive
 from .terms import TERMS
@@ -32,7 +33,7 @@ class LossConfig:
     stoi: float = 0.0
     noise_floor: float = 0.0
     over_attenuation: float = 0.0
-    complex_l1_of: str = "waveform"  # or mask
+    complex_l1_of: Literal["waveform", "mask"] = "waveform"
     high_band: float = 0.0  # SNR above 8 kHz, of segments at a higher rate than 16 kHz
     # of a network that learns to predict WB-PESQ, trained beside (MetricGAN)
     discriminator: float = 0.0

@@ -8,7 +8,7 @@ build_network       network of a `[model]` table; network_name: the name under w
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from .. import laboratory
 from ..config import build
@@ -22,6 +22,7 @@ from .two_grids import TwoGrids
 __all__ = [
     "NETWORKS",
     "DualPathBlock",
+    "ModelTable",
     "Network",
     "StreamingConfig",
     "StreamingEnhancer",
@@ -31,10 +32,27 @@ __all__ = [
     "network_name",
 ]
 
+NetworkName = Literal[
+    "streaming",
+    "qconformer",
+    "qconformer-hamilton",
+    "qtransformer",
+    "qtransformer-hamilton",
+    "qtn",
+    "qdensenet",
+    "conformer",
+]
 NETWORKS = {"streaming": reference_to(StreamingEnhancer), **laboratory.NETWORKS}
 
 
-def build_network(model: Mapping[str, Any]) -> Network:
+class ModelTable(TypedDict):
+    """The `[model]` table of a recipe: the name of a network; beside it stand the keys of its
+    config."""
+
+    network: NetworkName | str
+
+
+def build_network(model: ModelTable | Mapping[str, Any]) -> Network:
     """Build the network of a `[model]` table: `network` names the architecture, the other keys are
     its config.
 

@@ -6,12 +6,15 @@ Kronecker products with a learned rule (nn/hypercomplex.py). Norms, biases and p
 features do not change. Quaternion weights are those that layers declare (nn/declared.py).
 """
 
+from typing import Literal, get_args
+
 from torch import Tensor, nn
 
 from ..nn.declared import declared_weights
 from ..nn.hypercomplex import HypercomplexWeight
 
-ALGEBRAS = ("quaternion", "real", "phm")
+Algebra = Literal["quaternion", "real", "phm"]
+ALGEBRAS = get_args(Algebra)
 
 
 def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:

@@ -18,7 +18,12 @@ from ..nn.look_ahead import LookAhead
 from ..nn.norm import QuaternionLayerNorm
 from ..nn.state import State, Stateful, delay
 from ..nn.talker import TalkerScale
-from .time_mixers import find_band_attention, find_time_mixer
+from .time_mixers import (
+    BandAttentionName,
+    TimeMixerName,
+    find_band_attention,
+    find_time_mixer,
+)
 
 BRANCHES = {  # branches that can be pruned, and the parts of each
     "attention": ("norm_attention", "band", "attention"),
@@ -48,9 +53,9 @@ class DualPathBlock(Stateful):
         channels: int,
         heads: int,
         qk_norm: bool = True,
-        time_mixer: str = "gru",
+        time_mixer: TimeMixerName | str = "gru",
         window: int = 100,
-        attention: str = "shared",
+        attention: BandAttentionName | str = "shared",
         pruned: Collection[str] = (),
     ):
         """`pruned`: the branches to leave out, names in BRANCHES."""

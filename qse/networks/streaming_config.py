@@ -6,8 +6,14 @@ from itertools import product
 from ..config import require_positive
 from ..nn.band_split import ranges_below
 from ..nn.look_ahead import tap_positions
+from .algebra import Algebra
 from .bottleneck import BRANCHES
-from .time_mixers import find_band_attention, find_time_mixer
+from .time_mixers import (
+    BandAttentionName,
+    TimeMixerName,
+    find_band_attention,
+    find_time_mixer,
+)
 
 
 @dataclass(frozen=True)
@@ -30,10 +36,10 @@ class StreamingConfig:
     dilations: tuple[int, ...] = (1, 2, 4)
     blocks: int = 2
     heads: int = 4
-    attention: str = "shared"  # across bands; or hamilton, or none
+    attention: BandAttentionName | str = "shared"  # across bands; or package.module:Class
     qk_norm: bool = False
-    # of all blocks, or of each: in TIME_MIXERS, or package.module:Class
-    time_mixer: tuple[str, ...] = ("gru",)
+    # of all blocks, or of each; or package.module:Class
+    time_mixer: tuple[TimeMixerName | str, ...] = ("gru",)
     # branches to leave out: "block1.attention", "block2.time", "block2.feed"
     pruned: tuple[str, ...] = ()
     window: int = 100  # frames that attention over time, or the token, looks back over
@@ -41,7 +47,7 @@ class StreamingConfig:
     # in front of which layers look ahead, each an equal part of the frames
     look_ahead_blocks: tuple[int, ...] = (2,)
     talker: bool = False  # adapt to a talker, from an enrolment
-    algebra: str = "quaternion"  # or real, or phm
+    algebra: Algebra = "quaternion"
     phm_n: int = 4
 
     def __post_init__(self) -> None:

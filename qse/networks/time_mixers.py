@@ -7,6 +7,7 @@ is built from (channels, heads, qk_norm) and maps (B * T, bands, 4, C) to the sa
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 from torch import Tensor, nn
 
@@ -17,6 +18,8 @@ from ..nn.recurrent import QuaternionGRU
 from ..nn.time_mixer import TimeMixer
 from ..references import find_named
 
+TimeMixerName = Literal["gru", "attention", "rnn", "lstm", "hamilton", "ssm", "lru", "token"]
+BandAttentionName = Literal["shared", "none", "hamilton"]
 TIME_MIXERS: dict[str, type[TimeMixer] | str] = {
     "gru": QuaternionGRU,
     "attention": CausalSharedScoreAttention,

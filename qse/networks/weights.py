@@ -94,7 +94,7 @@ def model_table(path: Path) -> dict[str, Any]:
     return table
 
 
-def check_foreign(table: dict[str, Any], config: Path) -> None:
+def check_foreign(table: Mapping[str, Any], config: Path) -> None:
     """Raise QseError, unless `trusting`, if the `[model]` table of the file `config` names code
     outside qse or describes a network that would fill the memory: such a file may come from
     anywhere."""
@@ -120,7 +120,7 @@ def network_of(config: Path) -> Network:
     return _built(table, config)
 
 
-def _built(table: dict[str, Any], config: Path) -> Network:
+def _built(table: Mapping[str, Any], config: Path) -> Network:
     try:
         return build_network(table)
     except (QseError, *UNFIT) as error:

@@ -7,7 +7,19 @@ TrainingLoss        a loss as the trainer calls it, with carried states
 start_from          begin with the weights of a model or a run
 """
 
+from typing import TYPE_CHECKING
+
 from ..public_names import lazily
+
+if TYPE_CHECKING:  # for editors and mypy
+    from .job import Job
+    from .recipe import RunConfig, find_recipe, read_config
+    from .run import train
+    from .stateful_training import TrainingLoss
+    from .train_config import TrainConfig
+    from .trainer import Trainer
+    from .validation import validate
+    from .warm_start import start_from
 
 __all__ = [
     "Job",

@@ -2,7 +2,7 @@
 to AdamW."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -13,7 +13,7 @@ from ..networks.algebra import quaternion_weights
 from ..nn.declared import layer_name
 from .muon import QuaternionMuon
 
-NAMES = ("adamw", "muon")
+OptimizerName = Literal["adamw", "muon"]
 
 
 def optimizers(

@@ -8,9 +8,10 @@ from typing import Any
 from .. import config as configuration
 from ..audio.atomic_write import write_text
 from ..data.mix_config import MixConfig
+from ..data.open_sources import CorpusName
 from ..errors import QseError
 from ..losses.loss_config import LossConfig
-from ..networks import Network, network_name
+from ..networks import ModelTable, Network, network_name
 from .installed_recipes import installed_recipes
 from .train_config import TrainConfig
 
@@ -19,15 +20,15 @@ from .train_config import TrainConfig
 class RunConfig:
     """The tables of a recipe; `model` names a network and holds the keys of its config.
 
-    dataset: the official corpus in the run's `data` folder, a key of sources.CORPORA, or a
-    function of one's own, "package.module:function"; "": folders of speech and noise.
+    dataset: the official corpus in the run's `data` folder, or a function of one's own,
+    "package.module:function"; "": folders of speech and noise.
     """
 
-    model: dict[str, Any] = field(default_factory=dict)
+    model: ModelTable | dict[str, Any] = field(default_factory=dict)
     mix: MixConfig = field(default_factory=MixConfig)
     loss: LossConfig = field(default_factory=LossConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
-    dataset: str = ""
+    dataset: CorpusName | str = ""
 
 
 def find_recipe(recipe: str) -> Path:

@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
-from .optimizers import NAMES
+from .optimizers import OptimizerName
 
+Precision = Literal["float32", "bfloat16", "float16"]
 FROM_ONE = ("batch", "accumulate", "epochs", "checkpoint_every", "valid_every")
 FROM_ZERO = (
     "steps",
@@ -39,13 +41,12 @@ class TrainConfig:
     by_clock: bool = False
     plateau_share: float = 0.4  # of the time limit at the full rate, where `by_clock`
     learning_rate: float = 1e-3
-    optimizer: str = "adamw"  # or muon, for the quaternion weights
+    optimizer: OptimizerName = "adamw"  # muon: for the quaternion weights
     betas: tuple[float, float] = (0.9, 0.99)  # of AdamW
     weight_decay: float = 0.01
     clip_norm: float = 1.0  # largest norm of the gradient
     ema_decay: float = 0.999  # of the exponential moving average of the weights
-    # or bfloat16, float16: autocast of the network; losses stay in float32
-    precision: str = "float32"
+    precision: Precision = "float32"  # of the network, by autocast; losses stay in float32
     tf32: bool = False  # 10 bits of mantissa in products and convolutions in float32 on a GPU
     # that an item starts from the state at the end of the step before
     carry_state_probability: float = 0.0
@@ -69,10 +70,10 @@ class TrainConfig:
     tensorboard: bool = False  # also write the curves for TensorBoard, into RUN/tensorboard
 
     def __post_init__(self) -> None:
-        if self.precision not in ("float32", "bfloat16", "float16"):
-            raise ValueError(f"precision {self.precision!r}: choose float32, bfloat16 or float16")
-        if self.optimizer not in NAMES:
-            raise ValueError(f"optimizer {self.optimizer!r}: choose {' or '.join(NAMES)}")
+        for name, kind in (("precision", Precision), ("optimizer", OptimizerName)):
+            if getattr(self, name) not in get_args(kind):
+                known = " or ".join(get_args(kind))
+                raise ValueError(f"{name} {getattr(self, name)!r}: choose {known}")
         for name in FRACTIONS:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} {getattr(self, name)}: must be from 0 to 1")
