@@ -55,8 +55,3 @@ class LossConfig:
         if self.complex_l1_of not in ("waveform", "mask"):
             raise ValueError(f"complex_l1_of {self.complex_l1_of!r}: choose waveform or mask")
         require_positive(self, "si_sdr_unit", "n_fft", "hop_length")
-
-    @property
-    def needs_specs(self) -> bool:
-        """True if the loss needs the specs of an offline network."""
-        return self.complex_l1_of == "mask" and self.complex_l1 != 0

@@ -2,10 +2,10 @@
 
 Every function is `loss(*, clean, enhanced) -> scalar tensor`: waveforms (B, N), floating point,
 full scale +-1, on any device; the mean over the batch of one value per item, so that an item counts
-the same in every batch. It may also take `noisy` (B, N), `sample_rate` in Hz, and `n_fft` and
-`hop_length` of a LossConfig. Values and gradients stay finite on digital silence in either signal:
-powers are raised to `POWER_FLOOR` before a root, a logarithm or a quotient. Shapes that differ, or
-that are not (B, N), raise ValueError.
+the same in every batch. It may also take `noisy` (B, N), `sample_rate` in Hz, and, of "scaled"
+signals, `n_fft` and `hop_length` of a LossConfig. Values and gradients stay finite on digital
+silence in either signal: powers are raised to `POWER_FLOOR` before a root, a logarithm or a
+quotient. Shapes that differ, or that are not (B, N), raise ValueError.
 
 B = batch, N = samples, F = bins, T = frames; x = clean waveform, S = its spec (Appendix D.2 of the
 quaternion shared-score paper writes x, S for the clean and a hat for the enhanced ones).
@@ -41,30 +41,29 @@ class Term:
     of: the signals that the function gets. "full" are as they are; "scaled" have magnitudes as at
     16 kHz; "low" are the band below 8 kHz at 16 kHz, where the rate is a multiple of that; "specs"
     are those of a mask. decibels: divided by `si_sdr_unit`. above: skipped at sample rates up to
-    this one, in Hz. least: samples that a segment needs, at 16 kHz for "low" signals, and else
-    whatever the rate; seconds: as many seconds; "stft": half a window of the config.
+    this one, in Hz. least: samples that a segment needs, after "low"; "scaled" ones need half a
+    window.
     """
 
     function: LossTerm | None
     of: Literal["full", "scaled", "low", "specs"] = "full"
     decibels: bool = False
     above: int = 0
-    least: int | Literal["stft"] = 1
-    seconds: float = 0.0
+    least: int = 1
 
 
 TERMS: dict[str, Term] = {
     "mrstft": Term(multi_resolution_stft, least=max(size for *_, size in RESOLUTIONS) // 2 + 1),
     "si_sdr": Term(si_sdr, decibels=True),
     "rms": Term(rms),
-    "complex_l1": Term(complex_l1, "scaled", least="stft"),
+    "complex_l1": Term(complex_l1, "scaled"),
     "pesq": Term(pesq, "low", least=PESQ_FRAME // 2 + 1),
-    "compressed": Term(compressed_spectrum, "scaled", least="stft"),
+    "compressed": Term(compressed_spectrum, "scaled"),
     "snr": Term(snr, decibels=True),
-    "stoi": Term(stoi, "low", seconds=0.4),  # its 30 frames
+    "stoi": Term(stoi, "low", least=6400),  # 0.4 s, its 30 frames
     "noise_floor": Term(noise_floor, "low", decibels=True, least=FRAME_LENGTH),
-    "over_attenuation": Term(over_attenuation, "scaled", least="stft"),
+    "over_attenuation": Term(over_attenuation, "scaled"),
     "high_band": Term(high_band_snr, decibels=True, above=WIDE_BAND),
-    "discriminator": Term(None, "low", seconds=0.25),  # the least that PESQ scores
+    "discriminator": Term(None, "low", least=4000),  # 0.25 s, the least that PESQ scores
 }
 OF_MASK = Term(spectrum_l1, "specs")  # complex_l1, where complex_l1_of is mask

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,15 +29,6 @@ LOGGED = (
 GIVEN = ("clean", "enhanced", "noisy", "sample_rate")  # to terms of one's own
 
 
-class _Row(NamedTuple):
-    """A term with its name, its weight, and the names of the arguments that it takes."""
-
-    name: str
-    weight: float
-    term: Term
-    arguments: list[str]
-
-
 class WeightedSum:
     """The weighted sum of the terms of a `LossConfig`, Eq. 70, and of one's own: calling it returns
     (total, its terms).
@@ -54,28 +45,31 @@ class WeightedSum:
         own: Mapping[str, tuple[float, LossTerm | str]] | None = None,
     ):
         """`config`: None for one's own terms alone."""
-        self.config = config
         self.options = config or LossConfig()
-        self.own = _named(config) | dict(own or {})
-        if config is None and not self.own:
+        self.terms: dict[str, tuple[float, Term]] = _built_in(config) if config else {}
+        for name, (weight, function) in {**_named(config), **(own or {})}.items():
+            self.terms[name] = weight, _own_term(name, weight, function)
+        if not self.terms:
             raise ValueError("no config and no terms: there is no loss to train with")
-        self.rows = _built_in(config) if config else []
-        self.rows += [_own_row(name, *entry) for name, entry in self.own.items()]
 
     @property
     def needs_specs(self) -> bool:
         """True if the loss needs the specs of an offline network."""
-        return self.config is not None and self.config.needs_specs
+        return any(term.of == "specs" for _, term in self.terms.values())
 
     @property
     def needs_discriminator(self) -> bool:
         """True if the loss needs one that is trained as well."""
-        return self.config is not None and self.config.discriminator != 0
+        return "discriminator" in self.terms
 
     def least_samples(self, sample_rate: int) -> int:
         """Return the samples that a segment needs: whole frames of every term; those of one's own
         terms are not known."""
-        return max(self._least(row.term, sample_rate) for row in self.rows)
+        factors = {"low": max(1, sample_rate // WIDE_BAND)}
+        least = [term.least * factors.get(term.of, 1) for _, term in self.terms.values()]
+        if any(term.of == "scaled" for _, term in self.terms.values()):
+            least.append(self._window(sample_rate)["n_fft"] // 2 + 1)  # the ends are reflected
+        return max(least)
 
     def __call__(
         self,
@@ -94,21 +88,20 @@ class WeightedSum:
         Computed in the precision of `clean`, also under autocast.
         """
         signals = {"clean": clean, "enhanced": enhanced.to(clean.dtype), "noisy": noisy}
-        views = _Views(self.options, signals, sample_rate, specs)
+        views: dict[str, dict[str, Any]] = {}  # by what terms are of, computed once
         total = clean.new_zeros(())
         values: dict[str, Tensor] = {}
         with torch.autocast(clean.device.type, enabled=False):
-            for name, weight, term, arguments in self.rows:
+            for name, (weight, term) in self.terms.items():
                 if term.above and sample_rate <= term.above:
                     continue
                 function = term.function or discriminator
                 if function is None:
                     needed = "needs the loss of one that is trained as well"
                     raise ValueError(f"the term {name} {needed}")
-                given = views.of(term.of)
-                if "noisy" in arguments and given["noisy"] is None:
-                    raise ValueError(f"the term {name} needs the noisy signal")
-                value = function(**{key: given[key] for key in arguments})
+                if term.of not in views:
+                    views[term.of] = self._view(term.of, signals, specs, sample_rate)
+                value = function(**_arguments(name, function, views[term.of]))
                 _check_value(name, value, enhanced.requires_grad)
                 if term.decibels:
                     value = value / self.options.si_sdr_unit
@@ -116,56 +109,35 @@ class WeightedSum:
                 values[name] = value.detach()
         return total, values
 
-    def _least(self, term: Term, sample_rate: int) -> int:
-        ratio = sample_rate / WIDE_BAND
-        if term.seconds:
-            return round(term.seconds * sample_rate)
-        if term.least == "stft":  # the ends are reflected by half a window
-            return round(ratio * self.options.n_fft) // 2 + 1
-        return max(1, int(ratio)) * term.least if term.of == "low" else term.least
-
-
-class _Views:
-    """The arguments of terms by what they are of, computed once."""
-
-    def __init__(
+    def _view(
         self,
-        options: LossConfig,
-        signals: dict[str, Any],
-        sample_rate: int,
+        of: str,
+        signals: dict[str, Tensor | None],
         specs: tuple[Tensor, Tensor] | None,
-    ):
-        ratio = sample_rate / WIDE_BAND  # a window of a duration sums as many more samples
-        self.signals = signals
-        self.ratio = ratio
-        self.specs = specs
-        self.options = {
-            "sample_rate": sample_rate,
-            "n_fft": round(ratio * options.n_fft),
-            "hop_length": round(ratio * options.hop_length),
-        }
-        self.made: dict[str, dict[str, Any]] = {}
-
-    def of(self, name: str) -> dict[str, Any]:
-        """Return the arguments of a term of these signals."""
-        if name not in self.made:
-            self.made[name] = {**self._signals(name), **self.options}
-        return self.made[name]
-
-    def _signals(self, name: str) -> dict[str, Any]:
-        if name == "specs":
-            if self.specs is None:
+        rate: int,
+    ) -> dict[str, Any]:
+        """Return the arguments that there are for terms of these signals."""
+        if of == "specs":
+            if specs is None:
                 raise ValueError("complex_l1_of mask needs the specs of an offline network")
-            clean, enhanced = self.specs
+            clean, enhanced = specs
             return {"clean": clean, "enhanced": enhanced.to(clean.dtype)}
-        changed = {}
-        for key, x in self.signals.items():
-            if x is not None and name == "low" and self.ratio >= 2:
-                x = to_wide_band(x, self.options["sample_rate"])
-            elif x is not None and name == "scaled" and self.ratio != 1:
-                x = x / self.ratio
-            changed[key] = x
-        return changed
+        given: dict[str, Any] = {**signals, "sample_rate": rate}
+        if of == "scaled":
+            given |= self._window(rate)
+        for name, x in signals.items():
+            if x is not None and of == "low" and rate >= 2 * WIDE_BAND:
+                given[name] = to_wide_band(x, rate)
+            elif x is not None and of == "scaled" and rate != WIDE_BAND:
+                given[name] = x / (rate / WIDE_BAND)
+        return given
+
+    def _window(self, rate: int) -> dict[str, int]:
+        """Return the STFT of the config at a rate; a window of its duration sums as many more
+        samples."""
+        ratio = rate / WIDE_BAND
+        n_fft = round(ratio * self.options.n_fft)
+        return {"n_fft": n_fft, "hop_length": round(ratio * self.options.hop_length)}
 
 
 def as_loss(loss: "LossConfig | WeightedSum | LossTerm") -> WeightedSum:
@@ -177,21 +149,12 @@ def as_loss(loss: "LossConfig | WeightedSum | LossTerm") -> WeightedSum:
     return WeightedSum(own={getattr(loss, "__name__", "own"): (1.0, loss)})
 
 
-def _built_in(config: LossConfig) -> list[_Row]:
-    """Return the rows of TERMS that have a weight."""
-    rows = []
-    for name, term in TERMS.items():
-        weight = getattr(config, name)
-        if weight == 0:
-            continue
-        if name == "complex_l1" and config.needs_specs:
-            term = OF_MASK
-        arguments = ["clean", "enhanced"]
-        if term.function:
-            options = (*GIVEN, "n_fft", "hop_length")
-            arguments = [key for key in signature(term.function).parameters if key in options]
-        rows.append(_Row(name, weight, term, arguments))
-    return rows
+def _built_in(config: LossConfig) -> dict[str, tuple[float, Term]]:
+    """Return the terms of TERMS that have a weight."""
+    of_mask = {"complex_l1": OF_MASK} if config.complex_l1_of == "mask" else {}
+    terms = TERMS | of_mask
+    weights = {name: getattr(config, name) for name in terms}
+    return {name: (weight, terms[name]) for name, weight in weights.items() if weight}
 
 
 def _named(config: LossConfig | None) -> dict[str, tuple[float, LossTerm | str]]:
@@ -206,8 +169,8 @@ def _named(config: LossConfig | None) -> dict[str, tuple[float, LossTerm | str]]
     return found
 
 
-def _own_row(name: str, weight: float, function: LossTerm | str) -> _Row:
-    """Return the row of a term of one's own. Raises ValueError for one that cannot be called."""
+def _own_term(name: str, weight: float, function: LossTerm | str) -> Term:
+    """Return a term of one's own. Raises ValueError for one that cannot be called."""
     if name in LOGGED:
         raise ValueError(f"loss term {name!r}: curves have a column of this name; choose another")
     if hasattr(LossConfig, name):
@@ -219,8 +182,18 @@ def _own_row(name: str, weight: float, function: LossTerm | str) -> _Row:
     if not weight > 0:
         raise ValueError(f"loss term {name!r}: its weight is {weight}, and must be above 0")
     check_parameters(function, GIVEN, f"loss term {name!r}")
-    parameters = signature(function).parameters
-    return _Row(name, weight, Term(function), [key for key in parameters if key in GIVEN])
+    return Term(function)
+
+
+def _arguments(name: str, function: LossTerm, given: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the arguments that a function takes."""
+    taken = {}
+    for key in signature(function).parameters:
+        if key in given:
+            taken[key] = given[key]
+    if "noisy" in taken and taken["noisy"] is None:
+        raise ValueError(f"the term {name} needs the noisy signal")
+    return taken
 
 
 def _check_value(name: str, value: object, trains: bool) -> None:
