@@ -37,15 +37,22 @@ def read_tags(path: Path) -> Mp3Tags:
     Raises ValueError if they are larger than MOST_METADATA, and OSError.
     """
     with path.open("rb") as file:
-        return tags_in(file)
+        return tags_in(file, front_end(file))
 
 
-def tags_in(file: IO[bytes]) -> Mp3Tags:
-    """Return the tags around the samples of an open file; raises as `read_tags`."""
+def front_end(file: IO[bytes]) -> int:
+    """Return where the ID3v2 tags at the beginning of an open file end, and its frames begin."""
     size = file.seek(0, 2)
     start = 0
     while (length := _length_at(file, start)) and start + length <= size:
         start += length
+    return start
+
+
+def tags_in(file: IO[bytes], start: int) -> Mp3Tags:
+    """Return the tags around the samples of an open file, the first of which end at `start`;
+    raises as `read_tags`."""
+    size = file.seek(0, 2)
     end = _back_start(file, start, size)
     if start + size - end > MOST_METADATA:
         raise ValueError("the tags are too large")

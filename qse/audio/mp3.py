@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Self
 
 from .bit_rate import BitRate
 from .damage_text import named
-from .id3 import copy_tags, tags_in
+from .id3 import copy_tags, front_end, tags_in
 from .inspection import Copied, Inspection
 from .mp3_frames import Frames, rate_of, read_frames
 from .mp3_header import FirstFrame, first_frame
@@ -48,9 +48,10 @@ class Mp3(Tagged):
     @classmethod
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
-        found.first = first_frame(file)
+        start = front_end(file)
+        found.first = first_frame(file, start)
         with suppress(ValueError):  # that is raised where tags are asked for
-            found.tags = tags_in(file)
+            found.tags = tags_in(file, start)
         return found
 
     @cached_property

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import IO
 
-from .id3_frames import tag_size
-
 MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPEG 2 and 2.5
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
@@ -47,19 +45,14 @@ class FirstFrame:
     @property
     def constant_kbit(self) -> int:
         """Return the bit rate in kbit/s of every frame, 0 if it varies or is unknown."""
-        if self.header[:4] == b"Xing" or len(self.head) < 4:
+        if self.header[:4] == b"Xing" or self.head[:1] != b"\xff" or len(self.head) < 4:
             return 0
         index = self.head[2] >> 4
         return MP3_RATES[self.head[1] & 0x18 != 0x18][index] if index < 15 else 0
 
 
-def first_frame(file: IO[bytes]) -> FirstFrame:
-    """Read the first frame of an open MP3 file, behind its tags. Raises OSError."""
-    start = 0
-    file.seek(start)
-    while size := tag_size(file.read(10)):
-        start += size
-        file.seek(start)
+def first_frame(file: IO[bytes], start: int) -> FirstFrame:
+    """Read the first frame of an open MP3 file, at the end of its tags. Raises OSError."""
     file.seek(start)
     frame = file.read(256)
     at = max(frame.find(b"Xing"), frame.find(b"Info"))

@@ -40,7 +40,10 @@ def plot_report(
             found.append(("clean", clean, sample_rate))
         return found
 
-    source = strictest(path for pair in pairs for path in pair.files)
+    def strictest_of(drawn: list[Row]) -> Path | None:
+        """Return the file whose permissions a picture of these utterances may have."""
+        return strictest(path for row in drawn for path in pair_of[row["name"]].files)
+
     for metric in metrics:
         scored = [row for row in rows if metric in row]
         if scored:
@@ -49,7 +52,8 @@ def plot_report(
                 :WORST
             ]
             shown = [signals(row["name"]) for row in worst]
-            plot_grid(shown, out / f"worst-{metric}.png", source)
+            plot_grid(shown, out / f"worst-{metric}.png", strictest_of(worst))
             if metric == metrics[0]:
                 median = sorted(scored, key=lambda row: row[metric])[len(scored) // 2]
-                plot_spectrograms(signals(median["name"]), out / "spectrograms.png", source)
+                picture = out / "spectrograms.png"
+                plot_spectrograms(signals(median["name"]), picture, strictest_of([median]))

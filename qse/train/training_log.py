@@ -109,10 +109,10 @@ class TrainingLog:
         """Return the sums and counts of all processes together."""
         sums = dict[str, float]()
         counts = dict[str, float]()
-        for total, parts in ((sums, gather([self.sums])), (counts, gather([self.counts]))):
-            for part in parts:
-                for name, value in part.items():
-                    total[name] = total.get(name, 0.0) + value
+        for part_sums, part_counts in gather([(self.sums, self.counts)]):
+            for name, value in part_sums.items():
+                sums[name] = sums.get(name, 0.0) + value
+                counts[name] = counts.get(name, 0.0) + part_counts[name]
         return sums, counts
 
     def restore(self, header: dict[str, str]) -> None:

@@ -1,8 +1,14 @@
 """Spectrograms and histograms."""
 
+import os
+
 import numpy as np
 import pytest
+import soundfile
 
+from qse.data.datasets import Pair
+from qse.evaluate import report_plots
+from qse.evaluate.computing_systems import find_system
 from qse.evaluate.plot import levels, plot_grid, plot_spectrograms
 
 
@@ -37,3 +43,19 @@ def test_plot_grid_accepts_rows_without_clean(tmp_path):
     )
     plot_grid([[noisy, enhanced], [noisy, enhanced, clean]], tmp_path / "worst.png")
     assert (tmp_path / "worst.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_a_picture_is_as_private_as_what_it_shows(tmp_path, monkeypatch):
+    """The typical utterance may be read by its owner alone, the worst one by all."""
+    monkeypatch.setattr(report_plots, "WORST", 1)
+    rows = [{"name": "a", "stoi": 0.5}, {"name": "b", "stoi": 0.9}]
+    pairs = []
+    for name, mode in (("a", 0o644), ("b", 0o600)):
+        path = tmp_path / f"{name}.wav"
+        soundfile.write(path, np.sin(np.arange(4000)), 16000)
+        path.chmod(mode)
+        pairs.append(Pair(name, path, None))
+    report_plots.plot_report(tmp_path, find_system("noisy"), pairs, rows, ["stoi"], 16000)
+    assert (tmp_path / "spectrograms.png").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "worst-stoi.png").stat().st_mode & 0o044

@@ -34,10 +34,16 @@ def test_training_log_takes_means_over_all_processes(tmp_path, monkeypatch):
     for log, loss in zip(logs, (1.0, 5.0), strict=True):
         log.step({"loss": loss}, skipped=False)
         log.step({"loss": 100.0}, skipped=True)
-    parts = iter([[log.sums for log in logs], [log.counts for log in logs]])
+    exchanges = []
+
+    def gather(items: list) -> list:
+        exchanges.append(items)
+        return [*items, (logs[1].sums, logs[1].counts)]
+
     with monkeypatch.context() as patch:
-        patch.setattr("qse.train.training_log.gather", lambda _: next(parts))
+        patch.setattr("qse.train.training_log.gather", gather)
         header = logs[0].header()
+    assert len(exchanges) == 1
     alone = TrainingLog(tmp_path, logs[0].trainer, 16000)
     alone.restore(header)
     alone.step({"loss": 9.0}, skipped=False)
