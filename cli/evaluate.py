@@ -47,8 +47,9 @@ def evaluate(
     that is complete is only shown. The exit status is 1 if an utterance failed. Where MODEL and
     --against both name folders of results, these are compared, and nothing is scored.
     """
-    from qse.evaluate.corpora import TEST_SET_SIZES
+    from qse.data.datasets import SAMPLE_RATE, TEST_SET_SIZES
     from qse.evaluate.differences import compared
+    from qse.evaluate.evaluation import read_groups
     from qse.evaluate.store import has_results
 
     against = presentation.against
@@ -69,12 +70,13 @@ def evaluate(
     published = _prepared(presentation, dataset)
     options: dict[str, Any] = {
         "metrics": scoring.metrics,
-        "sample_rate": scoring.sample_rate or _rate_of(dataset),
+        "sample_rate": scoring.sample_rate or (SAMPLE_RATE if dataset else None),
         "timing": scoring.timing,
         "jobs": computing.jobs,
     }
     try:
-        of_columns = _groups(presentation.groups, presentation.by or [], pairs)
+        table = presentation.groups
+        of_columns = read_groups(table, presentation.by or [], pairs) if table else {}
         result = _evaluated(system, pairs, out, options)
         result = result.within(TEST_SET_SIZES.get(dataset or "", 0))
         if against and other:
@@ -108,8 +110,7 @@ def _system(name: str, computing: Computing) -> "System":
 
 def _pairs(test_data: TestData, lead_in: int) -> "list[Pair]":
     """Return the utterances, sorted by name. UsageError for options that do not go together."""
-    from qse.data.datasets import pair_folders, with_lead_in
-    from qse.evaluate.corpora import test_pairs
+    from qse.data.datasets import pair_folders, test_pairs, with_lead_in
 
     dataset = test_data.dataset
     if dataset is None:
@@ -123,19 +124,6 @@ def _pairs(test_data: TestData, lead_in: int) -> "list[Pair]":
     if test_data.data is None:
         raise UsageError(f"--dataset {dataset} needs --data DIR, the corpus' folder")
     return with_lead_in(test_pairs(dataset, test_data.data), lead_in)
-
-
-def _rate_of(dataset: str | None) -> int | None:
-    """Return the rate at which published results of the corpora are computed."""
-    from qse.data.datasets import SAMPLE_RATE
-
-    return SAMPLE_RATE if dataset else None
-
-
-def _groups(table: Path | None, columns: list[str], pairs: "list[Pair]") -> "Groups":
-    from qse.evaluate.evaluation import read_groups
-
-    return read_groups(table, columns, pairs) if table else {}
 
 
 def _evaluated(

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from ..audio.formats import audio_within
 from ..audio.suffixes import FORMATS
-from ..errors import QseError
+from ..errors import QseError, UsageError
 
 SAMPLE_RATE = 16000  # Hz, of the copies
 
@@ -192,6 +192,19 @@ TEST_SETS: dict[str, Callable[[Path], list[Pair]]] = {
     "voicebank": lambda folder: voicebank_files(folder, "test"),
     "dns3": dns3_test,
 }
+# utterances of the whole test sets (Yamauchi, Nitta and Tamori 2026, section 4.1)
+TEST_SET_SIZES = {"voicebank": 824}
+
+
+def test_pairs(dataset: str, folder: Path) -> list[Pair]:
+    """Return the test utterances of a corpus in its folder: "voicebank" or "dns3".
+
+    They are the files of the corpus as it comes, which nothing copies or changes: an evaluation
+    converts what it reads. Raises UsageError for another corpus.
+    """
+    if dataset not in TEST_SETS:
+        raise UsageError(f"no data set called {dataset}: there are {', '.join(TEST_SETS)}")
+    return TEST_SETS[dataset](folder)
 
 
 def _part_of(folder: Path, name: str, corpus: str) -> Path:

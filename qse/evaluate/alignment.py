@@ -21,14 +21,6 @@ class Aligned:
     trimmed: int
 
 
-def delay_of(signal: np.ndarray, reference: np.ndarray, sample_rate: int) -> int:
-    """Return by how many samples `signal` comes after `reference`, negative if before it.
-
-    That is the place of the largest absolute value of their cross-correlation within one second.
-    """
-    return peak_of(signal, reference, sample_rate)[0]
-
-
 def peak_of(signal: np.ndarray, reference: np.ndarray, sample_rate: int) -> tuple[int, float]:
     """Return the delay of `signal` in samples, and the correlation coefficient there, which is
     negative for inverted polarity."""

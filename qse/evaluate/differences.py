@@ -7,10 +7,10 @@ intervals of the means side by side.
 from pathlib import Path
 
 from ..errors import QseError
-from . import tables
 from .metrics import METRICS, NOISY
-from .report import Mean, interval
+from .report import Mean, cell, interval
 from .store import SCORES, Row, by_utterance, read_rows, read_settings
+from .tables import laid_out
 
 SAME = 1e-3  # largest difference between scores of the same noisy recordings
 
@@ -48,7 +48,10 @@ def comparison(rows: list[Row], others: list[Row], name: str, other: str) -> str
                 f"{metric} of the noisy recordings differs between {name} and {other}: compare "
                 "evaluations of the same recordings"
             )
-    return tables.difference_table(found, f"{name} minus {other}")
+    lines = []
+    for metric, change in found.items():
+        lines.append([METRICS[metric].title, str(change["n"]), cell(metric, found, "+")])
+    return laid_out(["metric", "n", f"{name} minus {other}"], lines)
 
 
 def compared(folder: str | Path, other: str | Path) -> str:

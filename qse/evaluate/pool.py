@@ -104,7 +104,7 @@ def _check_start(pool: ProcessPoolExecutor, in_one: str) -> None:
     pool for good (python/cpython#94777).
     """
     try:
-        pool.submit(_is_started).result()
+        pool.submit(bool).result()  # any function
     except BrokenProcessPool as error:
         raise QseError(NO_START + in_one) from error
 
@@ -147,10 +147,6 @@ def _end_after_parent() -> None:
     if parent:
         parent.join()
         os._exit(0)
-
-
-def _is_started() -> bool:
-    return True
 
 
 def _call(task: Any) -> Any:

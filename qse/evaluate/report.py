@@ -167,11 +167,11 @@ def _table(path: Path) -> list[list[str]]:
     return [header, *lines]
 
 
-def cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
+def cell(name: str, means: dict[str, Mean], sign: str = "", is_short: bool = False) -> str:
     """Return the mean and interval of a metric in its digits, the mean alone with the mark FEW of
     fewer than FEWEST utterances, "-" if there is none.
 
-    sign: "+" also marks gains.
+    sign: "+" also marks gains. is_short: half of the interval in the place of its ends.
     """
     if name not in means:  # no utterance has a value
         return "-"
@@ -179,6 +179,9 @@ def cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
     found = means[name]
     if found["n"] < FEWEST:
         return f"{found['mean']:{form}}{FEW}"
+    if is_short:
+        half = (found["high"] - found["low"]) / 2
+        return f"{found['mean']:{form}} ±{half:.{METRICS[name].digits}f}"
     return f"{found['mean']:{form}} ({found['low']:{form}} to {found['high']:{form}})"
 
 

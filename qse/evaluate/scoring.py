@@ -61,7 +61,8 @@ def score_each(
     signals = _signals(names, given, sample_rate)
     found: dict[str, float] = {}
     reasons: dict[str, Exception] = {}
-    for name in sorted(names, key=_shares_least):
+    # `composite`, which returns other metrics too, first
+    for name in sorted(names, key=lambda name: METRICS[name].function is not composite):
         if name in found or name in reasons:
             continue
         try:
@@ -69,7 +70,9 @@ def score_each(
         except MissingExtra:
             raise
         except Exception as reason:  # metrics are code of several packages, and of users
-            reasons |= dict.fromkeys(_computed_with(name, names), reason)
+            function = METRICS[name].function
+            same = [other for other in names if METRICS[other].function is function]
+            reasons |= dict.fromkeys(same, reason)
 
     scores = {}
     for name in names:
@@ -80,16 +83,6 @@ def score_each(
         else:
             reasons[name] = ValueError(f"{name}: not a finite number")
     return scores, reasons
-
-
-def _shares_least(name: str) -> bool:
-    """Return the sorting key that puts `composite`, which returns other metrics too, first."""
-    return METRICS[name].function is not composite
-
-
-def _computed_with(name: str, names: list[str]) -> list[str]:
-    """Return the metrics of `names` that come from the same function as `name`."""
-    return [other for other in names if METRICS[other].function is METRICS[name].function]
 
 
 def _values(name: str, signals: Signals) -> dict[str, float]:

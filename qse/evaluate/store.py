@@ -44,7 +44,10 @@ class Store:
         _writable(folder)
 
         former = self._former(settings)
-        self.rows = [row for row in former if _holds(row, stamps)]
+        self.rows = []
+        for row in former:  # those without an error, of the files as they are now
+            if "error" not in row and row.get("stamp") == stamps.get(row["name"]):
+                self.rows.append(row)
         self.findings: dict[str, Any] | None = None
         if self.rows == former and by_utterance(former).keys() == stamps.keys():
             self.findings = self._saved()
@@ -164,11 +167,6 @@ def _row(header: list[str], line: list[str]) -> Row:
 
 def _unguarded(text: str) -> str:
     return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
-
-
-def _holds(row: Row, stamps: dict[str, str]) -> bool:
-    """Return whether a row has no error, and comes from the files as they are now."""
-    return "error" not in row and row.get("stamp") == stamps.get(row["name"])
 
 
 def _writable(folder: Path) -> None:

@@ -51,33 +51,13 @@ def group_tables(rows: list[Row], groups: dict[str, str], column: str) -> str:
     return "\n".join(tables)
 
 
-def difference_table(differences: dict[str, Mean], heading: str) -> str:
-    """Return a line per metric: number of pairs, mean difference with both ends of its interval."""
-    lines = []
-    for name, change in differences.items():
-        count = str(change["n"])
-        lines.append([METRICS[name].title, count, cell(name, differences, "+")])
-    return laid_out(["metric", "n", heading], lines)
-
-
 def _cells(name: str, found: dict[str, dict[str, Mean]]) -> list[str]:
     """Return the cells of a metric: noisy, enhanced and gain, or enhanced alone."""
-    enhanced = _cell(name, found["enhanced"])
+    enhanced = cell(name, found["enhanced"], is_short=True)
     if not found["noisy"]:
         return [enhanced]
-    return [_cell(name, found["noisy"]), enhanced, _cell(name, found["gain"], "+")]
-
-
-def _cell(name: str, means: dict[str, Mean], sign: str = "") -> str:
-    """Return the mean and half of its interval, the mean alone with the mark FEW of too few
-    utterances, "-" if none has a value."""
-    if name not in means:
-        return "-"
-    digits = METRICS[name].digits
-    if means[name]["n"] < FEWEST:
-        return f"{means[name]['mean']:{sign}.{digits}f}{FEW}"
-    half = (means[name]["high"] - means[name]["low"]) / 2
-    return f"{means[name]['mean']:{sign}.{digits}f} ±{half:.{digits}f}"
+    gain = cell(name, found["gain"], "+", is_short=True)
+    return [cell(name, found["noisy"], is_short=True), enhanced, gain]
 
 
 def _footnote(result: dict[str, Any]) -> str:

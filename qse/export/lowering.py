@@ -13,7 +13,7 @@ from ..networks import Network
 from ..nn.declared import layer_name
 
 # these modules register real forms
-from . import real_attention, real_layers, real_streaming  # noqa: F401
+from . import real_layers, real_streaming  # noqa: F401
 from .real_form import (
     CURE,
     NoRealForm,

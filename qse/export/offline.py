@@ -32,12 +32,16 @@ def export_offline(
             f"{path}: not written, {type(network).__name__} is a streaming network; "
             "export it as one"
         )
-    # or nan
+
+    def largest_disagreement(beside: Path) -> float:
+        found = [disagreement(network, beside, seconds) for seconds in COMPARED]
+        return float(np.max(found))  # keeps nan
+
     publish(
         path,
         lambda beside: _write(network, beside),
         metadata_of(network, name, version, licence),
-        lambda beside: _largest_disagreement(network, beside),
+        largest_disagreement,
         TOLERANCE,
     )
 
@@ -52,11 +56,6 @@ def _write(network: Network, path: Path) -> None:
         output_names=["enhanced"],
         dynamic_shapes=({1: torch.export.Dim("samples", min=2 * network.config.hop_length)},),
     )
-
-
-def _largest_disagreement(network: Network, path: Path) -> float:
-    found = [disagreement(network, path, seconds) for seconds in COMPARED]
-    return float(np.max(found))  # keeps nan
 
 
 @torch.no_grad()

@@ -1,5 +1,5 @@
 """Register real forms of the basic layers: linear layers, convolutions with their batch norm,
-norms, the GRU."""
+norms, the GRU, and attention between the bands of a frame."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..networks.dense_block import ConvUnit
+from ..nn.attention import SharedScoreAttention
 from ..nn.batch_norm import QuaternionBatchNorm2d, fold_batch_norm
 from ..nn.conv import QuaternionConv2d
 from ..nn.features import QuaternionFeatures
@@ -17,7 +18,7 @@ from ..nn.quaternion import gate_matrix, real_matrix
 from ..nn.real_head import RealHead
 from ..nn.recurrent import QuaternionGRU
 from ..nn.state import Stateful
-from .real_form import adapt, interleave, quaternions, reals, register, with_children
+from .real_form import adapt, interleave, quaternions, real_form, reals, register, with_children
 
 
 @register(QuaternionLinear)
@@ -140,6 +141,33 @@ def _by_gate(weight: Tensor | nn.Module) -> list[nn.Parameter]:
     return [nn.Parameter(interleave(interleave(gate), 1).T.contiguous()) for gate in gates]
 
 
+class RealAttention(nn.Module):
+    """Compute `SharedScoreAttention` on (N, L, C): attention of real heads, the scale folded into
+    weights."""
+
+    def __init__(self, attention: SharedScoreAttention):
+        super().__init__()
+        project = attention.project
+        self.heads = project.heads
+        self.linear = real_linear(project.linear)
+        self.out = real_linear(attention.out)
+        channels = self.linear.in_features
+        scaled = [parameter[:channels] for parameter in self.linear.parameters()]  # of the queries
+        if project.qk_norm:
+            scaled = list(project.norm_q.parameters())  # a norm would undo the scale of its input
+        for weight in scaled:
+            weight.mul_((channels // self.heads) ** -0.5)
+        self.norm_q = real_form(project.norm_q)
+        self.norm_k = real_form(project.norm_k)
+
+    def forward(self, x: Tensor) -> Tensor:
+        qkv = self.linear(x).mT.unflatten(1, (3 * self.heads, -1))  # N, 3 H, d, L
+        q, k, v = qkv.split(self.heads, 1)
+        weights = (self.norm_q(q.mT) @ self.norm_k(k.mT).mT).softmax(-1)  # N, H, L, L
+        return self.out((v @ weights.mT).flatten(1, 2).mT)
+
+
 register(QuaternionLayerNorm, RealLayerNorm)
 register(QuaternionRMSNorm, RealRMSNorm)
 register(QuaternionGRU, RealGRU)
+register(SharedScoreAttention, RealAttention)

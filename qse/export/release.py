@@ -7,8 +7,7 @@ A streaming network for 48 kHz is released as two graphs of the same weights: mo
 up to 16 kHz, model-48k.onnx for audio above.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -76,7 +75,13 @@ def release(
     name = folder.resolve().name
     with model_target(folder) as new:
         parts = at_its_rates(model)
-        _export(parts, new, name, options.licence, hops)
+        about = {"name": name, "version": __version__, "licence": options.licence}
+        for file, part in parts.items():
+            if part.streams:
+                export_stream(part, new / file, **about, hops=hops)
+            else:
+                export_offline(part, new / file, **about)
+        seal(new)
         checkpoint.save(new / "weights.safetensors", network.state_dict(), header)
         if whole:
             if (run / CHECKPOINT).is_file():
@@ -90,16 +95,6 @@ def release(
         card = Card(name, model, config, header, costs, options, scores)
         write_text(new / CARD, card.text())
     return costs
-
-
-def _export(parts: Mapping[str, Network], folder: Path, name: str, licence: str, hops: int) -> None:
-    """Write the graphs of `parts` and their checksums into an empty folder."""
-    for file, part in parts.items():
-        export: Callable[..., None] = (
-            partial(export_stream, hops=hops) if part.streams else export_offline
-        )
-        export(part, folder / file, name=name, version=__version__, licence=licence)
-    seal(folder)
 
 
 def at_its_rates(network: Network) -> dict[str, Network]:

@@ -94,17 +94,12 @@ def _write(network: Network, path: Path, hops: int) -> None:
     lowered = lower(network)
     audio = torch.zeros(1, hops * network.config.hop_length)
     state = flatten_state(initial_state(lowered(audio)[1]))
-    input_names = ["audio"]
-    output_names = ["enhanced"]
-    for key in state:
-        input_names.append(f"state.{key}")
-        output_names.append(f"next.{key}")
     to_onnx(
         WaveStep(lowered, list(state)).eval(),
         (audio, *state.values()),
         path,
-        input_names=input_names,
-        output_names=output_names,
+        input_names=["audio", *(f"state.{key}" for key in state)],
+        output_names=["enhanced", *(f"next.{key}" for key in state)],
     )
     onnx.save(simplify(onnx.load(path)), path)
 

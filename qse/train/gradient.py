@@ -1,4 +1,4 @@
-"""Compute the gradient of one share of a step."""
+"""Compute the gradient of one share of a step, of a loss that is scaled in float16."""
 
 from collections.abc import Callable
 from itertools import chain
@@ -8,12 +8,13 @@ from torch import Tensor, nn
 
 from ..data.source import Batch
 from ..networks import Network
-from .loss_scale import LossScale
 from .train_config import TrainConfig
 
 Terms = dict[str, Tensor]
 # states at the end of a step, by their path in the network; items first
 Carried = dict[str, Tensor]
+FIRST_SCALE = 2.0**16
+GROWS_AFTER = 2000  # steps without an overflow, after which the scale doubles
 PRECISIONS = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # of autocast
 Loss = Callable[[Network, Batch, Carried], tuple[Tensor, Terms, Carried]]
 """(network, batch, carried) -> (loss, its terms, carried to the next step)."""
@@ -40,6 +41,42 @@ def mean_terms(terms: list[Terms]) -> Terms:
     return means
 
 
+class LossScale:
+    """A factor of the loss, so that small gradients do not become zero: halved when a gradient is
+    not finite, doubled when none was for long.
+
+    It is 1, and stays so, unless the precision is float16. steps: without an overflow.
+    """
+
+    def __init__(self, precision: str):
+        self.changes = precision == "float16"
+        self.value = FIRST_SCALE if self.changes else 1.0
+        self.steps = 0
+
+    def update(self, finite: bool) -> None:
+        """Adapt the scale after a step; finite: whether its gradient was."""
+        if not self.changes:
+            return
+        self.steps = self.steps + 1 if finite else 0
+        if not finite:
+            self.value = max(1.0, self.value / 2)
+        elif self.steps == GROWS_AFTER:
+            self.value *= 2
+            self.steps = 0
+
+    def header(self) -> dict[str, str]:
+        """Return what a checkpoint holds of this, as text."""
+        if not self.changes:
+            return {}
+        return {"loss_scale": str(self.value), "scaled_steps": str(self.steps)}
+
+    def restore(self, header: dict[str, str]) -> None:
+        """Continue from the header of a checkpoint; one of another precision has no scale."""
+        if self.changes and "loss_scale" in header:
+            self.value = float(header["loss_scale"])
+            self.steps = int(header["scaled_steps"])
+
+
 class ShareGradient:
     """Add the gradient of a share to those of the network: calling it returns its loss and terms,
     and what is carried to the next step."""
@@ -49,12 +86,11 @@ class ShareGradient:
         network: Network,
         loss: Loss,
         config: TrainConfig,
-        scale: LossScale,
         device: torch.device,
     ):
         self.network = network
         self.loss = loss
-        self.scale = scale
+        self.scale = LossScale(config.precision)
         self.device = device
         self.precision = PRECISIONS.get(config.precision)
         self.shares = config.accumulate

@@ -18,9 +18,8 @@ from ..torch_device import torch_device
 from . import checkpoint
 from .job import Job
 from .optimizers import optimizers
-from .own import NOTHING_OWN, Own
 from .parallel import processes_here
-from .recipe import RunConfig
+from .recipe import NOTHING_OWN, Own, RunConfig
 from .stateful_training import check_enrolment, check_look_ahead, least_segment
 from .train_config import TrainConfig
 from .validation_pairs import find_pairs, rate_of
@@ -45,7 +44,8 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     """
     _check_folder(job)
     _check_device(job)
-    _check_packages(config)
+    if config.train.tensorboard:
+        need("tensorboard", "tensorboard")
     if config.train.by_clock and not job.hours:
         raise UsageError("train.by_clock: the rate follows the time limit; say how many hours")
     if own.source is None:
@@ -178,7 +178,10 @@ def _check_losses(config: RunConfig, network: Network, loss: WeightedSum) -> Non
     if config.mix.sample_rate > WIDE_BAND and config.train.wide_band_share:
         share = f"train.wide_band_share is {config.train.wide_band_share:g}: set it to 0"
         networks[WIDE_BAND] = _at(network, WIDE_BAND, share)
-    least = max(_least_seconds(part, loss, config.train, rate) for rate, part in networks.items())
+    least = 0.0  # seconds
+    for rate, part in networks.items():
+        probability = config.train.carry_state_probability
+        least = max(least, least_segment(part, loss.least_samples(rate), probability) / rate)
     if config.mix.segment < least:
         shown = ceil(1000 * least) / 1000
         raise QseError(
@@ -193,11 +196,6 @@ def _at(network: Network, rate: int, cure: str) -> Network:
         return network.at(rate)
     except ValueError as error:
         raise QseError(f"{error}; {cure}") from error
-
-
-def _least_seconds(network: Network, loss: WeightedSum, plan: TrainConfig, rate: int) -> float:
-    """Return how long a segment must be for the losses, in seconds."""
-    return least_segment(network, loss.least_samples(rate), plan.carry_state_probability) / rate
 
 
 def check_batch(batch: Batch, network: Network, loss: WeightedSum, plan: TrainConfig) -> None:
@@ -225,11 +223,6 @@ def check_batch(batch: Batch, network: Network, loss: WeightedSum, plan: TrainCo
             f"the source returns segments of {found} samples, and the losses need {least}: "
             "make them longer"
         )
-
-
-def _check_packages(config: RunConfig) -> None:
-    if config.train.tensorboard:
-        need("tensorboard", "tensorboard")
 
 
 def _check_validation(config: RunConfig, job: Job, network: Network) -> None:

@@ -9,8 +9,11 @@ from .. import config as configuration
 from ..audio.atomic_write import write_text
 from ..data.mix_config import MixConfig
 from ..data.open_sources import CorpusName
+from ..data.source import BatchSource
 from ..errors import QseError
 from ..losses.loss_config import LossConfig
+from ..losses.terms import LossTerm
+from ..losses.weighted_sum import WeightedSum
 from ..networks import ModelTable, Network, network_name
 from .installed_recipes import installed_recipes
 from .train_config import TrainConfig
@@ -29,6 +32,19 @@ class RunConfig:
     loss: LossConfig = field(default_factory=LossConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     dataset: CorpusName | str = ""
+
+
+@dataclass(frozen=True)
+class Own:
+    """What a caller brings to a run as objects: network, loss and source of batches; None: that of
+    the configuration."""
+
+    network: Network | None = None
+    loss: LossConfig | WeightedSum | LossTerm | None = None
+    source: BatchSource | None = None
+
+
+NOTHING_OWN = Own()
 
 
 def find_recipe(recipe: str) -> Path:

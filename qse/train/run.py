@@ -7,7 +7,6 @@ RUN/parts.csv    of a run on a bundle
 import copy
 import logging
 import warnings
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -34,10 +33,9 @@ from .job import Job
 from .loop import TrainingLoop
 from .mix_processes import mixed_ahead
 from .optimizers import assignment, optimizers, undeclared
-from .own import Own
 from .parallel import is_first, launch, own_device, processes_in_all
 from .preflight import Start, prepare
-from .recipe import RunConfig, model_table, write_config
+from .recipe import Own, RunConfig, model_table, write_config
 from .stopping import StopRequest
 from .train_config import TrainConfig
 from .trainer import Trainer
@@ -115,15 +113,11 @@ def _prepare_corpora(config: RunConfig, job: Job, progress: Stages | None, say: 
     if job.data:
         open_sources.prepare(config.dataset, job.data, config.mix, progress)
     if job.parts:
-        bundle_run.prepare(config, job, say if is_first() else _silent)
+        bundle_run.prepare(config, job, say if is_first() else lambda line: None)
     elif job.cache:
         assert job.speech and job.noise
         share = config.train.wide_band_share
         open_sources.write_cache(job.speech, job.noise, config.mix, share, job.cache, progress)
-
-
-def _silent(line: str) -> None:
-    """Tell nothing: another process does."""
 
 
 def _trained(network: Network, job: Job) -> Network:
@@ -161,8 +155,12 @@ def _work(
         # where other processes mix, this one asks for the number of segments alone
         mixes = torch.device("cpu") if config.train.mix_processes else device
         source = _source(config, job, mixes)
-    plan = config.train.counted(source.segments, _segment(config, own), processes)
-    batches = _batches(source, plan, device, rank)
+    seconds = source.batch(0, 1).seconds if own.source else config.mix.segment
+    plan = config.train.counted(source.segments, seconds, processes)
+
+    def batches(step: int, share: int) -> Batch:
+        return source.batch(step, plan.batch, share).to(device)
+
     closing = ExitStack()
     if plan.mix_ahead:
         ahead = mixed_ahead(batches, partial(_source, config, job, device), plan, device, rank)
@@ -190,22 +188,6 @@ def _set_up(device: torch.device, plan: TrainConfig) -> None:
         # off by default: STFT and GRU need full precision, TF32 has 10 bits of mantissa
         torch.backends.cudnn.allow_tf32 = plan.tf32
         torch.backends.cuda.matmul.allow_tf32 = plan.tf32
-
-
-def _segment(config: RunConfig, own: Own) -> float:
-    """Return the seconds of a segment."""
-    return own.source.batch(0, 1).seconds if own.source else config.mix.segment
-
-
-def _batches(
-    source: BatchSource, plan: TrainConfig, device: torch.device, rank: int
-) -> Callable[[int, int], Batch]:
-    """Return the batches of this process by step and share, on its device."""
-
-    def batches(step: int, share: int) -> Batch:
-        return source.batch(step, plan.batch, share).to(device)
-
-    return batches
 
 
 def _loop(trainer: Trainer, config: RunConfig, job: Job, report: StepReport | None) -> TrainingLoop:

@@ -104,18 +104,13 @@ def without_models(wheel: Path, target: Path) -> None:
         for name in source.namelist():
             if name.endswith(".dist-info/RECORD"):
                 record = name
-            elif not name.endswith(LEFT_OUT) and not _of_page(name):
+            elif name.endswith(".py") or not (name.endswith(LEFT_OUT) or name.startswith(PAGE)):
                 data = source.read(name)
                 file.writestr(name, data)
                 rows.append([name, f"sha256={_digest(data)}", len(data)])
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([*rows, [record, "", ""]])
         file.writestr(record, text.getvalue())
-
-
-def _of_page(name: str) -> bool:
-    """Return whether a file of a wheel is of the page, apart from its code in Python."""
-    return name.startswith(PAGE) and not name.endswith(".py")
 
 
 def _digest(data: bytes) -> str:

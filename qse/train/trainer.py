@@ -29,7 +29,6 @@ from .discriminator_training import DiscriminatorTraining
 from .ema import WeightEMA
 from .exchange import average_, count, gather
 from .gradient import Carried, Loss, ShareGradient, Terms, gradients, mean_terms, zero_gradients
-from .loss_scale import LossScale
 from .memory import OutOfMemory, is_out_of_memory
 from .optimizers import optimizers, take_step
 from .statistics import RunningStatistics
@@ -73,8 +72,8 @@ class Trainer:
             compile_in_place(self.network)
         chosen = (config.optimizer, config.betas, config.weight_decay)
         self.optimizers = optimizers(self.network, *chosen)
-        self.scale = LossScale(config.precision)
-        eager = ShareGradient(self.network, loss, config, self.scale, device)
+        eager = ShareGradient(self.network, loss, config, device)
+        self.scale = eager.scale
         self.gradient = gradient_of(eager, config)
         self.carried: list[Carried] = [{} for _ in range(config.accumulate)]  # of each share
         self.done = 0

@@ -33,10 +33,10 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
     """
     path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
     if not path.is_file():
-        names = ", ".join(_with_weights()) or "none"
+        names = [name for name in available() if weights_of(find(name).parent).is_file()]
         raise QseError(
             f"{folder}: no weights to start from; name the folder of a run, or a model that is "
-            f"installed with its weights: {names}"
+            f"installed with its weights: {', '.join(names) or 'none'}"
         )
     most = max(network.size, trained_weights.MOST_NUMBERS)
     tensors, header = trained_weights.load_averaged(path, most)
@@ -49,11 +49,6 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
             "may be fewer, upper ranges others, and layers that look ahead left out"
         ) from error
     return header
-
-
-def _with_weights() -> list[str]:
-    """Return the names of the installed models that come with their weights."""
-    return [name for name in available() if weights_of(find(name).parent).is_file()]
 
 
 def grow(network: Network, weights: Mapping[str, Tensor]) -> None:

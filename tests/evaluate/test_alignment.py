@@ -9,7 +9,7 @@ from speech import SAMPLE_RATE, hiss, voice
 from qse.data.datasets import Pair, pair_folders
 from qse.data.recordings import read_mono
 from qse.errors import QseError
-from qse.evaluate.alignment import align, delay_of
+from qse.evaluate.alignment import align, peak_of
 from qse.evaluate.clocks import timing_of
 from qse.evaluate.computing_systems import find_system
 from qse.evaluate.evaluation import evaluate
@@ -32,7 +32,7 @@ def better(corpus, change, sample_rate: int = SAMPLE_RATE, suffix: str = "") -> 
 def test_delay_of_noisy_speech(delay):
     clean = voice(2.0)
     late = np.roll(-0.3 * clean, delay) + 0.02 * hiss(len(clean), 3)
-    assert delay_of(late, clean, SAMPLE_RATE) == delay
+    assert peak_of(late, clean, SAMPLE_RATE)[0] == delay
 
 
 @pytest.mark.parametrize("ppm", [-100, 30, 100, 400])

@@ -15,10 +15,10 @@ from evaluation_files import write
 from speech import SAMPLE_RATE, hiss, voice
 
 from qse.data import datasets
+from qse.data.datasets import test_pairs as pairs_of_corpus
 from qse.data.recordings import read_mono
 from qse.errors import QseError, UsageError
 from qse.evaluate import scoring
-from qse.evaluate.corpora import test_pairs as pairs_of_corpus
 from qse.evaluate.evaluation import Evaluation, evaluate, read_groups
 from qse.evaluate.metrics import METRICS, Metric, add_metric
 from qse.evaluate.store import read_rows

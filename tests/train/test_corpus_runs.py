@@ -15,8 +15,8 @@ from official_corpora import CORPORA, LIGHT, voicebank, write
 from small_training import TINY, same
 
 from qse.data.corpus import none_reaches
+from qse.data.datasets import test_pairs as pairs_of_corpus
 from qse.errors import QseError, UsageError
-from qse.evaluate.corpora import test_pairs as pairs_of_corpus
 from qse.evaluate.evaluation import evaluate
 from qse.networks import weights
 from qse.train.job import Job
