@@ -117,7 +117,8 @@ class DenoiseReport:
             console=Console(stderr=True),
             transient=True,
         ) as progress:
-            task = progress.add_task(_names(jobs), total=None, done=minutes(0), of="")
+            title = printable(str(jobs[0])) if len(jobs) == 1 else f"{len(jobs)} files"
+            task = progress.add_task(title, total=None, done=minutes(0), of="")
 
             def measure() -> None:
                 total = _total_seconds(jobs, ended)
@@ -193,11 +194,6 @@ def minutes(seconds: float) -> str:
     left, second = divmod(round(seconds), 60)
     hour, minute = divmod(left, 60)
     return f"{hour}:{minute:02}:{second:02}" if hour else f"{minute}:{second:02}"
-
-
-def _names(jobs: "list[FileJob]") -> str:
-    """Return the name of the only file, or how many there are."""
-    return printable(str(jobs[0])) if len(jobs) == 1 else f"{len(jobs)} files"
 
 
 def _paths(job: "FileJob") -> dict[str, str]:

@@ -33,11 +33,8 @@ def second_is_output(inputs: Sequence[str], output: str | None) -> str | None:
         return None
     source, target = inputs
     has_folder = os.path.isdir(os.path.dirname(target.rstrip("/")) or os.curdir)
-    if target == "-" or os.path.lexists(target) or not has_folder or _is_pattern(target):
+    is_pattern = any(sign in target for sign in "*?[")
+    if target == "-" or os.path.lexists(target) or not has_folder or is_pattern:
         return None
     line = f"qse denoise {shlex.quote(source)} -o {shlex.quote(target)}"
     return f"{target}: no such file; if it is the output, write {line}"
-
-
-def _is_pattern(text: str) -> bool:
-    return any(sign in text for sign in "*?[")

@@ -19,7 +19,7 @@ NETWORKS = {
 TIME_MIXERS = {
     "rnn": "qse_papers.nn.cells:QuaternionRNN",
     "lstm": "qse_papers.nn.cells:QuaternionLSTM",
-    "hamilton": "qse_papers.nn.hamilton_stream:CausalHamiltonAttention",
+    "hamilton": "qse_papers.nn.hamilton:CausalHamiltonAttention",
     "ssm": "qse_papers.nn.ssm:QuaternionSSM",
     "lru": "qse_papers.nn.lru:QuaternionLRU",
     "token": "qse_papers.nn.token:GlobalToken",

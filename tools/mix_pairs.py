@@ -102,13 +102,10 @@ class Recordings:
         for _ in range(PLACES):
             start = self.rng.integers(len(audio) - samples + 1)
             cut = audio[start : start + samples]
-            if not _is_silent(cut, self.rate):
+            level = active_level(torch.from_numpy(cut[None]), frame=self.rate // 50)
+            if float(level) >= SILENCE:
                 return f"{row['group']}/{row['id']}", cut
         raise SystemExit(f"{row['group']}/{row['id']} is silent almost everywhere: leave it out")
-
-
-def _is_silent(audio: np.ndarray, rate: int) -> bool:
-    return float(active_level(torch.from_numpy(audio[None]), frame=rate // 50)) < SILENCE
 
 
 def read_rooms(folder: Path, rate: int) -> list[Room]:

@@ -22,7 +22,6 @@ import torch
 from qse.bench import torch_threads, train
 from qse.bench.models import network, recipe
 from qse.machine import machine
-from qse.train.train_config import TrainConfig
 
 FOLDER = Path(__file__).parents[1] / "recipes"
 HEAD = ("recipe", "batch", "precision", "GiB", "CPU s per step", "audio s per step", "steps")
@@ -35,7 +34,8 @@ def measured(path: Path, steps: int, batch: int | None) -> dict:
         config = replace(config, train=replace(config.train, batch=batch))
     cpu = torch.device("cpu")
     source = train.made_up(config, cpu)
-    precision = config.train.precision
+    plan = config.train
+    precision = plan.precision
     with torch_threads(1):
         step = train.stepper(network(str(path)), config, source, precision)
         step()
@@ -54,13 +54,8 @@ def measured(path: Path, steps: int, batch: int | None) -> dict:
         "GiB": f"{peak:.1f}",
         "CPU s per step": f"{seconds:.2f}",
         "audio s per step": f"{train.seconds_per_step(config):.1f}",
-        "steps": _steps(config.train),
+        "steps": f"{plan.steps:,}" if plan.steps else f"{plan.epochs} epochs",
     }
-
-
-def _steps(plan: TrainConfig) -> str:
-    """Return how many steps the recipe takes, or how many epochs."""
-    return f"{plan.steps:,}" if plan.steps else f"{plan.epochs} epochs"
 
 
 def table(paths: list[Path], options: list[str]) -> str:

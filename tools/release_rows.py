@@ -28,6 +28,18 @@ COMPLETE = "summary.json"  # of an evaluation that came to its end
 EXAMPLE = "live-base"  # the model of tables that hold only one
 STREAMED = ("live-base",)  # the models that are measured in continuous streams
 SPEECH_AND_NOISE = {"speech_source": "speech", "noise_source": "noise"}
+# evaluation and metrics of tables with a row per model, by the name of the mark
+BY_MODEL: dict[str, tuple[str, tuple[str, ...], Cells]] = {
+    "wide-band": ("valid48-wide", (*MAIN, "noise_reduction"), mean_cells),
+    "unseen-means": ("unseen", (*MAIN, *BINS), mean_cells),
+    "unseen-full-band-means": ("unseen48", (*MAIN, "band_snr"), mean_cells),
+    "rooms-means": ("rooms", (*MAIN, PAUSES[0]), mean_cells),
+    "unseen": ("unseen", (*MAIN, *BINS, *PAUSES), interval_cells),
+    "unseen-full-band": ("unseen48", (*MAIN, "band_snr", *PAUSES), interval_cells),
+    "rooms": ("rooms", (*MAIN, *PAUSES), interval_cells),
+    "real": ("real", MOS, interval_cells),
+}
+BY_METRIC = {"overview": ("valid", (*MAIN, *PAUSES)), "whispers": ("whispers", MAIN[1:])}
 
 
 class Absent(QseError):
@@ -48,10 +60,11 @@ class Tables:
 
     def table(self, name: str) -> Table:
         """Return a table by its name in the document. Raises Absent."""
+        if name in BY_MODEL:
+            return self._models_by_metric(*BY_MODEL[name])
+        if name in BY_METRIC:
+            return self._metrics_by_model(*BY_METRIC[name])
         return getattr(self, name.replace("-", "_"))()
-
-    def overview(self) -> Table:
-        return self._metrics_by_model("valid", (*MAIN, *PAUSES))
 
     def validation(self) -> Table:
         table = Table(["system", *titles((*MAIN, *PAUSES))])
@@ -67,30 +80,6 @@ class Tables:
             above = mean("band_snr", means, "+")
             table.add(model, "48 kHz", *mean_cells(means, MAIN), above)
         return table
-
-    def wide_band(self) -> Table:
-        return self._models_by_metric("valid48-wide", (*MAIN, "noise_reduction"), mean_cells)
-
-    def unseen_means(self) -> Table:
-        return self._models_by_metric("unseen", (*MAIN, *BINS), mean_cells)
-
-    def unseen_full_band_means(self) -> Table:
-        return self._models_by_metric("unseen48", (*MAIN, "band_snr"), mean_cells)
-
-    def rooms_means(self) -> Table:
-        return self._models_by_metric("rooms", (*MAIN, PAUSES[0]), mean_cells)
-
-    def unseen(self) -> Table:
-        return self._models_by_metric("unseen", (*MAIN, *BINS, *PAUSES))
-
-    def unseen_full_band(self) -> Table:
-        return self._models_by_metric("unseen48", (*MAIN, "band_snr", *PAUSES))
-
-    def rooms(self) -> Table:
-        return self._models_by_metric("rooms", (*MAIN, *PAUSES))
-
-    def real(self) -> Table:
-        return self._models_by_metric("real", MOS)
 
     def snr(self) -> Table:
         wide = self._groups(EXAMPLE, "valid", "snr_db")
@@ -153,12 +142,7 @@ class Tables:
             table.add(sound, *(gain[sound] for gain in found))
         return table
 
-    def whispers(self) -> Table:
-        return self._metrics_by_model("whispers", MAIN[1:])
-
-    def _models_by_metric(
-        self, evaluation: str, names: tuple[str, ...], cells: Cells = interval_cells
-    ) -> Table:
+    def _models_by_metric(self, evaluation: str, names: tuple[str, ...], cells: Cells) -> Table:
         table = Table(["system", *titles(names)])
         for model, means in self._summaries(evaluation).items():
             table.add(model, *cells(means, names))
@@ -188,13 +172,11 @@ class Tables:
     def _rows(self, model: str, evaluation: str) -> list[Row]:
         folder = self._results / model / evaluation
         _present(folder / COMPLETE)
-        return _read(folder / "scores.csv")
+        return read_rows(_present(folder / "scores.csv"))
 
     def _groups(self, model: str, evaluation: str, column: str) -> dict[str, list[Row]]:
-        return grouped(self._rows(model, evaluation), self._column(evaluation, column))
-
-    def _column(self, evaluation: str, column: str) -> dict[str, str]:
-        return read_groups(_present(self._data / evaluation / "groups.tsv"), column)
+        groups = read_groups(_present(self._data / evaluation / "groups.tsv"), column)
+        return grouped(self._rows(model, evaluation), groups)
 
     def _steady(self, model: str, columns: int) -> dict[str, str]:
         path = _present(self._results / model / "steady.md")
@@ -205,7 +187,3 @@ def _present(path: Path) -> Path:
     if not path.exists():
         raise Absent(f"{path} is absent")
     return path
-
-
-def _read(path: Path) -> list[Row]:
-    return read_rows(_present(path))

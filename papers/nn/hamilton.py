@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from qse.nn.attention import Projections, attend, merge_heads
+from qse.nn.attention import CausalSharedScoreAttention, Projections, attend, merge_heads
 from qse.nn.declared import TOKENS
 from qse.nn.linear import QuaternionLinear
 from qse.nn.quaternion import PART, SIGN
@@ -80,3 +80,19 @@ def written_out_(module: nn.Module) -> nn.Module:
         if isinstance(part, HamiltonAttention):
             part.attend = component_attention
     return module
+
+
+class CausalHamiltonAttention(CausalSharedScoreAttention):
+    """Attend over past frames with a score and a softmax per component: (N, T, 4, C) -> same.
+
+    Window, relative positions (one bias for all components) and state are those of
+    `CausalSharedScoreAttention`.
+    """
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        q = q.unflatten(-1, (4, -1))  # N, H, frames, 4, d
+        k = k.unflatten(-1, (4, -1))
+        v = v.unflatten(-1, (4, -1))
+        scores = component_scores(q, k) + mask[:, :, None]  # N, H, 4, T, window - 1 + T
+        weights = scores.softmax(-1)
+        return (weights @ v.movedim(-2, 2)).movedim(2, -2).flatten(-2)

@@ -16,7 +16,7 @@ from ..audio.opus import NotDecoded, decode
 from ..audio.writer import atomic_target
 from ..errors import QseError
 from . import bundle_index
-from .bundle_index import PartIndex, Shard, shard_name
+from .bundle_index import PartIndex, shard_name
 
 INDEX = "bundle.json"
 HEAD = 30  # bytes in front of the name of the first file in a ZIP file
@@ -130,7 +130,8 @@ class BundlePart:
         if sizes.keys() != expected | {INDEX} or sum(sizes.values()) > self._size:
             raise ValueError("other files than in the index")
         for number, shard in enumerate(self.index.shards):
-            if _kbit(shard, sizes[shard_name(number)]) < LEAST_KBIT:
+            kbit = 8e-3 * sizes[shard_name(number)] * shard.sample_rate / shard.samples
+            if kbit < LEAST_KBIT:
                 raise ValueError("too long")
 
     def _not_whole(self) -> Refused:
@@ -140,7 +141,3 @@ class BundlePart:
         if not begin or (begin.startswith(BEGIN) and begin.endswith(INDEX.encode())):
             return Refused(f"{self.path.name} is cut or damaged: copy it again")
         return Refused(f"{self.path.name} is no part of a bundle: remove it")
-
-
-def _kbit(shard: Shard, size: int) -> float:
-    return 8e-3 * size * shard.sample_rate / shard.samples

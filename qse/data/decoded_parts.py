@@ -10,13 +10,11 @@ overwritten.
 
 import json
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import soxr
@@ -164,7 +162,9 @@ class DecodedParts:
         """Read the JSON file of a part; None if it is damaged: the part is then decoded anew."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            extents = dict(_extents(content["streams"]))
+            extents: dict[Stream, Extent] = {}
+            for kind, rate, start, lengths, groups in content["streams"]:
+                extents[kind, rate] = Extent(start, lengths, groups)
             part = Decoded(path.stem, content["name"], content["bundle"], content["part"], extents)
             for stream in self.streams:
                 if 2 * part.extents[stream].end > self.samples(stream).stat().st_size:
@@ -172,11 +172,6 @@ class DecodedParts:
         except (FileNotFoundError, ValueError, TypeError, LookupError, RecursionError):
             return None
         return part
-
-
-def _extents(rows: list[Any]) -> Iterator[tuple[Stream, Extent]]:
-    for kind, rate, start, lengths, groups in rows:
-        yield (kind, rate), Extent(start, lengths, groups)
 
 
 def _at_rate(samples: np.ndarray, rate: int, wanted: int) -> np.ndarray:

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ..torch_device import uploaded
+from .augmentation import change_speed
 from .filters import reverberate
 from .levels import at_level, at_snr, decibels
 from .mix_config import MixConfig
@@ -65,11 +66,5 @@ class Enrolments:
         noise = pad(noise, (0, samples - noise.shape[1]))
         speech = speech + at_snr(noise, speech, rng.draw(SNR, len(items)))
         speech = at_level(speech, decibels(rng.draw(LEVEL, len(items))))
-        enrolments[rows] = _at_wide_band(speech, wide)
+        enrolments[rows] = change_speed(speech, wide)  # the same sound at a lower rate
         return enrolments
-
-
-def _at_wide_band(speech: Tensor, samples: int) -> Tensor:
-    """Return speech (I, N) as `samples` at a lower rate, without what it has above half of it."""
-    spectrum = torch.fft.rfft(speech)[:, : samples // 2 + 1]
-    return torch.fft.irfft(spectrum, samples) * (samples / speech.shape[1])

@@ -5,7 +5,7 @@ A source has `segments`, the number of segments per epoch, and `batch`, which re
 step. datasets.py has the layouts of the official corpora.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -53,7 +53,9 @@ def folders(
     kHz, mixed from all recordings.
     """
     mixers = []
-    for part, voices, noises in _folder_corpora(speech, noise, mix, wide_share, cache):
+    for part, cutoff in _parts(mix, wide_share):
+        voices = _folder_corpus(speech, "speech", part.sample_rate, cutoff, cache)
+        noises = _folder_corpus(noise, "noise", part.sample_rate, cutoff, cache)
         mixers.append(NoiseMixer(part, voices, noises, seed, device))
     return _joined(mixers, wide_share, seed)
 
@@ -112,16 +114,6 @@ def write_cache(
             store.corpus(datasets.audio_files(folder), told)
             caches.append(store)
     return caches
-
-
-def _folder_corpora(
-    speech: Path, noise: Path, mix: MixConfig, wide_share: float, cache: Path | None
-) -> Iterator[tuple[MixConfig, Corpus, Corpus]]:
-    """Yield the mixing of a run with its speech and noise; if it trains at two rates, that at 16
-    kHz too."""
-    for part, cutoff in _parts(mix, wide_share):
-        voices = _folder_corpus(speech, "speech", part.sample_rate, cutoff, cache)
-        yield part, voices, _folder_corpus(noise, "noise", part.sample_rate, cutoff, cache)
 
 
 def _parts(mix: MixConfig, wide_share: float) -> list[tuple[MixConfig, float]]:

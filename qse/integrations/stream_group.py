@@ -174,7 +174,8 @@ class StreamGroup:
             stream._take(noisy)
         ready = list(filter(GroupStream._has_hop, blocks))
         while ready:
-            ready.sort(key=_place)  # those that were enhanced together go on together
+            # those that were enhanced together go on together
+            ready.sort(key=lambda stream: stream._row[:2])
             for start in range(0, len(ready), self._most):
                 self._step(ready[start : start + self._most])
             ready = list(filter(GroupStream._has_hop, ready))
@@ -195,23 +196,15 @@ class StreamGroup:
                 stream._put(np.zeros_like(enhanced[number]), self._initial)
 
 
-def _place(stream: GroupStream) -> tuple[int, int]:
-    return stream._row[:2]
-
-
 def _gathered(rows: list[_Row]) -> State:
     """Return the states of several streams as one, without a copy where they are all the rows of
     one."""
     first = rows[0].states
     together = all(place.states is first for place in rows)
-    if together and len(rows) == _count(first):  # their order is that of the rows
+    streams = len(next(iter(first.values()), ()))
+    if together and len(rows) == streams:  # their order is that of the rows
         return first
     states = {}
     for name in first:
         states[name] = np.stack([place.states[name][place.row] for place in rows])
     return states
-
-
-def _count(states: State) -> int:
-    """Return the number of streams whose states these are."""
-    return len(next(iter(states.values()), ()))

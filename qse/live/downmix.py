@@ -82,7 +82,8 @@ class Downmix:
         alive = self._alive
         weights = (alive / alive.sum()).astype(np.float32)
         dead = np.flatnonzero(~alive) + 1
-        self.reason = f"without {_listed(dead)}, where nothing is heard" if len(dead) else ""
+        listed = " and ".join(map(str, dead))
+        self.reason = f"without {listed}, where nothing is heard" if listed else ""
         self._choose_solo(int(alive.sum()))
         if self._solo is not None:
             weights = np.eye(len(alive), dtype=np.float32)[self._solo]
@@ -109,7 +110,3 @@ class Downmix:
             return block.mean(axis=1) if (weights == 1 / len(weights)).all() else block @ weights
         way = np.linspace(0, 1, len(block) + 1, dtype=np.float32)[1:, None]
         return np.einsum("sc,sc->s", block, before + way * (weights - before))
-
-
-def _listed(numbers: np.ndarray) -> str:
-    return " and ".join(map(str, numbers))

@@ -30,8 +30,10 @@ def convert_(network: nn.Module, algebra: str, n: int = 4) -> None:
         value = weight.value
         if isinstance(value, Tensor):
             delattr(weight.layer, weight.name)
-            gates = value if weight.gated else value[None]
-            setattr(weight.layer, weight.name, _random(gates, n if algebra == "phm" else 1))
+            gates, _, out, into, *kernel = (value if weight.gated else value[None]).shape
+            rules = n if algebra == "phm" else 1
+            random = HypercomplexWeight(rules, 4 * out, 4 * into, tuple(kernel), gates)
+            setattr(weight.layer, weight.name, random)
 
 
 def quaternion_weights(network: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
@@ -44,10 +46,3 @@ def quaternion_weights(network: nn.Module) -> tuple[list[nn.Parameter], list[nn.
             kind = gates if weight.gated else weights
             kind[weight.value] = None
     return list(weights), list(gates)
-
-
-def _random(weight: Tensor, n: int) -> HypercomplexWeight:
-    """Return a real or PHM weight in the place of a quaternion one,
-    (gates, 4, out, in, *kernel)."""
-    gates, _, out, into, *kernel = weight.shape
-    return HypercomplexWeight(n, 4 * out, 4 * into, tuple(kernel), gates)

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import attention_equations as eq
-from qse_papers.nn.hamilton_stream import CausalHamiltonAttention
+from qse_papers.nn.hamilton import CausalHamiltonAttention
 from tensors import as_trained, close, draw, sixteen_products
 from torch.nn import functional as F
 

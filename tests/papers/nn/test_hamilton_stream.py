@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse_papers.nn.hamilton_stream import CausalHamiltonAttention
+from qse_papers.nn.hamilton import CausalHamiltonAttention
 from tensors import close, draw
 
 from qse.nn import contract
