@@ -18,7 +18,7 @@ from .mp3 import Mp3
 from .mp4 import Mp4
 from .ogg import Ogg, OtherOgg
 from .plain import Au, Nist, Voc
-from .suffixes import SUFFIXES
+from .suffixes import HEADERLESS, SUFFIXES
 from .wav import Wav
 
 FAMILIES: tuple[type[Inspection], ...] = (
@@ -78,3 +78,12 @@ def wrong_suffix(path: Path, kind: str | None) -> bool:
     """Return whether the suffix of a file of this kind stands for other kinds."""
     row = SUFFIXES.get(suffix_of(path))
     return kind is not None and row is not None and kind not in row.kinds
+
+
+def no_header(path: Path) -> str:
+    """Say how a file of samples alone becomes a recording; its suffix is one of HEADERLESS."""
+    how = f"ffmpeg -f {HEADERLESS[suffix_of(path)]} -ar 8000 -i IN OUT.wav"
+    return (
+        "has no header that says how its samples are coded: convert it first, "
+        f"a telephone call at 8 kHz for example by {how}"
+    )

@@ -12,13 +12,13 @@ import numpy as np
 
 from ..errors import QseError
 from .checks import BLOCK, SALVAGE, check_fork, checked, rate_fault
-from .content import inspected
+from .content import inspected, no_header
 from .formats import Layout, native, suffix_of
 from .input_path import held_input
 from .inspection import Inspection
 from .probe import Media
 from .salvage import missing_text, open_repaired
-from .suffixes import FOREIGN
+from .suffixes import FOREIGN, HEADERLESS
 
 if TYPE_CHECKING:
     from soundfile import SoundFile
@@ -81,6 +81,8 @@ def open_audio(
     try:
         source = AudioFile(path, name, salvage, found)
     except NotRead:
+        if found.media is None and suffix_of(path) in HEADERLESS:
+            raise QseError(f"{name} {no_header(path)}") from None
         if not is_readable(found, name, salvage):
             raise
         return FfmpegDecoder(path, name, salvage, track, found)

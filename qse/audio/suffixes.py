@@ -91,3 +91,8 @@ FORMATS = {suffix: row.form for suffix, row in SUFFIXES.items() if row.form}
 MEDIA = {suffix: row.media for suffix, row in SUFFIXES.items() if row.media}
 FOREIGN = tuple(suffix for suffix, row in SUFFIXES.items() if not row.form)  # read through ffmpeg
 WRITTEN = (*FORMATS, *MEDIA)
+HEADERLESS = {  # samples alone, as telephone systems record them: suffix -> name in ffmpeg
+    **dict.fromkeys(("ul", "ulaw", "mulaw", "pcmu"), "mulaw"),
+    **dict.fromkeys(("al", "alaw", "pcma"), "alaw"),
+    **dict.fromkeys(("raw", "pcm", "sln"), "s16le"),
+}

@@ -70,3 +70,21 @@ def test_video_of_sound_alone_is_refused_by_its_reason(here, command, suffix):
     """The list of formats that was printed held the suffix."""
     status, _, err = command("denoise", wav(here / "s.wav"), "-o", f"x.{suffix}")
     assert status == 1 and err.startswith(f"qse: x.{suffix}: no video can be made of sound alone;")
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix, form", [("ulaw", "mulaw"), ("AL", "alaw"), ("raw", "s16le")])
+def test_file_without_a_header_is_refused_with_a_command_that_reads_it(here, command, suffix, form):
+    """Samples of a telephone system were called a playlist, or a command was named that fails."""
+    sound = wav(here / "s.wav", sample_rate=8000)
+    path = here / f"call.{suffix}"
+    ffmpeg("-i", sound, "-f", form, path)
+    status, _, err = command("denoise", path)
+    assert status == 1 and "no header" in err and f"ffmpeg -f {form} -ar 8000 -i IN OUT.wav" in err
+    ffmpeg("-f", form, "-ar", 8000, "-i", path, here / "back.wav")
+    assert command("denoise", here / "back.wav", "-o", here / "clean.wav")[0] == 0
+
+
+def test_recording_named_as_one_without_a_header_is_read(here, command):
+    path = wav(here / "s.wav").rename(here / "call.raw")
+    assert command("denoise", path, "-o", here / "clean.wav")[0] == 0
