@@ -39,6 +39,9 @@ def test_notebook_runs(tmp_path):
     line = [sys.executable, "own_layer.py"]
     path = f"{tmp_path}:{ROOT}"
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    earlier = folder / "own-layer/run/checkpoint.safetensors"  # the layer was changed since
+    earlier.parent.mkdir(parents=True)
+    earlier.touch()
     done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("played") == 3

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ..data.datasets import Pair
 from ..errors import UsageError
 from ..extras import need
-from .metrics import METRICS
+from .metrics import METRICS, plain_name
 from .named_metrics import resolve
 from .reading import common_rate
 from .signals import NARROW_BAND, SAMPLE_RATE
@@ -15,11 +15,14 @@ from .system import System
 def choose_metrics(
     metrics: str | Iterable[str], has_clean: bool, sample_rate: int = SAMPLE_RATE
 ) -> list[str]:
-    """Return the metrics of a list of names, comma-separated or not, or of "all".
+    """Return the metrics of a list of names, comma-separated or not; "all" stands for those that
+    the data allow, which come first.
 
     Raises UsageError for one that is unknown or not possible.
     """
-    wanted = metrics if metrics == "all" else _resolved(metrics)
+    given = _names(metrics)
+    named = [name for name in given if plain_name(name) != "all"]
+    wanted = _resolved(named)
     referenced = []
     possible = []
     for name, metric in METRICS.items():
@@ -27,9 +30,10 @@ def choose_metrics(
             referenced.append(name)
             if metric.least_rate <= sample_rate:
                 possible.append(name)
-    names = [name for name in possible if not METRICS[name].on_request]
-    if wanted != "all":
-        names = list(wanted)
+    names = wanted
+    if len(named) < len(given):
+        every = [name for name in possible if not METRICS[name].on_request]
+        names = list(dict.fromkeys([*every, *wanted]))
     for name in names:
         if name not in referenced:
             others = ", ".join(possible) or "none"
@@ -62,10 +66,13 @@ def own_rate(system: System, pairs: list[Pair]) -> int:
     return files if files == rate else SAMPLE_RATE
 
 
-def _resolved(metrics: str | Iterable[str]) -> list[str]:
-    names: Iterable[str] = metrics
-    if isinstance(metrics, str):
-        names = [name for name in metrics.split(",") if name.strip() or "," not in metrics]
+def _names(metrics: str | Iterable[str]) -> list[str]:
+    if not isinstance(metrics, str):
+        return list(metrics)
+    return [name for name in metrics.split(",") if name.strip() or "," not in metrics]
+
+
+def _resolved(names: Iterable[str]) -> list[str]:
     try:
         return resolve(names)
     except ValueError as reason:

@@ -121,6 +121,18 @@ def test_metrics_on_request_are_not_shared_with_all():
     )
 
 
+def test_metrics_on_request_are_added_to_all():
+    """`--metrics all,published`, as the documents have it, was refused: no metric called 'all'."""
+    from qse.evaluate.evaluation import choose_metrics
+
+    every = choose_metrics("all", has_clean=True)
+    assert choose_metrics("all,stoi,si-sdri", has_clean=True) == [*every, "si_sdri"]
+    assert choose_metrics(["si_sdri", "all"], has_clean=True) == [*every, "si_sdri"]
+    assert "stoi_published" in choose_metrics("all,published", has_clean=True)
+    without = choose_metrics("all", has_clean=False)
+    assert choose_metrics("ALL,dnsmos", has_clean=False) == without
+
+
 def test_score_pair_names_both_kinds_of_pesq():
     import pesq
 

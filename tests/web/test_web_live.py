@@ -128,8 +128,11 @@ def test_page_runs_the_microphone(page):
     page.select_option("#model", "live-base")
     wait(page, f"/(Cleaning with live-base|live-base is too slow)/.test({STATUS})")
     assert "microphone-1.wav" in page.locator("#recordings").inner_text()
+    assert page.locator("#record").inner_text() == "Stop recording"  # in another file
+    wait(page, "document.getElementById('figure-latency').textContent.endsWith(' ms')")
     page.click("#live-start")
     wait(page, f"{STATUS} === 'Off.'")
+    assert "microphone-2.wav" in page.locator("#recordings").inner_text()
     assert page.locator("#figure-load").inner_text() == "–"
 
 

@@ -36,7 +36,11 @@ export class LiveView {
 
   /** Whether closing the page would lose a recording. */
   get busy() {
-    return this.unsaved > 0 || $("record").getAttribute("aria-pressed") === "true";
+    return this.unsaved > 0 || this.recording;
+  }
+
+  get recording() {
+    return $("record").getAttribute("aria-pressed") === "true";
   }
 
   get bypass() {
@@ -106,12 +110,14 @@ export class LiveView {
     $("live-start").disabled = false;
   }
 
-  /** Start again with the present settings, if the microphone runs; while it starts, do so afterwards. */
+  /** Start again with the present settings, if the microphone runs, recording as before; while it starts, afterwards. */
   async restart() {
     this.outdated = true;
     if (!this.session || $("live-start").disabled) return;
+    const { recording } = this;
     await this.stop();
     await this.start();
+    if (recording && this.session && !this.recording) this.toggleRecording();
   }
 
   apply() {
@@ -206,7 +212,7 @@ export class LiveView {
   }
 
   toggleRecording() {
-    const recording = $("record").getAttribute("aria-pressed") === "false";
+    const recording = !this.recording;
     if (recording) this.session.record();
     else this.session.endRecording();
     this.setRecording(recording);
