@@ -1,10 +1,18 @@
 """AIFF and AIFF-C files."""
 
+from __future__ import annotations
+
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from .chunked import Chunked
 from .chunks import Dialect
 from .core_audio import mask_of
+from .formats import BYTES, frame_bytes
+from .inspection import SLOPPY, STREAMED
+
+if TYPE_CHECKING:
+    import soundfile
 
 AIFF = Dialect("AIFF", (b"COMM", b"SSND", b"FVER", b"PEAK"), "big", sound=b"SSND")
 
@@ -25,6 +33,30 @@ class Aiff(Chunked):
     @classmethod
     def dialect_of(cls, head: bytes) -> Dialect:
         return AIFF
+
+    def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
+        """Return how much is not read, or how many samples are lacking of those that the header
+        counts, as where it states that they begin later, or other channels."""
+        if damage := super().hidden_damage(file):
+            return damage
+        lacking = self._lacking(file)
+        if lacking * frame_bytes(file.channels, file.subtype) <= SLOPPY:
+            return None
+        return f"its header states {lacking} more samples than can be read"
+
+    def _missing_bytes(self, file: soundfile.SoundFile) -> int:
+        lacking = self._lacking(file) * frame_bytes(file.channels, file.subtype)
+        return max(lacking, super()._missing_bytes(file))
+
+    def _lacking(self, file: soundfile.SoundFile) -> int:
+        """Return how many samples per channel are fewer than the header counts."""
+        chunk = self.container.find(b"COMM") if self.container else None
+        if self.container is None or chunk is None or file.subtype not in BYTES:
+            return 0
+        stated = int.from_bytes(self.container.body(chunk)[2:6], "big")
+        if stated * frame_bytes(file.channels, file.subtype) >= STREAMED:
+            return 0
+        return max(0, stated - file.frames)
 
     @cached_property
     def channel_mask(self) -> int | None:

@@ -2,6 +2,7 @@
 
 import stat
 from pathlib import Path
+from typing import IO
 
 from ..errors import QseError
 from .adts import Adts
@@ -15,6 +16,7 @@ from .id3_frames import tag_size
 from .inspection import HEAD, Inspection
 from .matroska import Matroska
 from .mp3 import Mp3
+from .mp3_frames import has_frames
 from .mp4 import Mp4
 from .ogg import Ogg, OtherOgg
 from .plain import Au, Nist, Voc
@@ -24,6 +26,7 @@ from .wav import Wav
 FAMILIES: tuple[type[Inspection], ...] = (
     *(Wav, Aiff, Caf, Flac, Ogg, OtherOgg, Mp4, Matroska, Au, Voc, Nist, Adts, Foreign, Mp3),
 )
+LATEST = 1 << 16  # bytes in which MP3 frames begin
 
 
 def inspect(path: Path) -> Inspection:
@@ -35,12 +38,21 @@ def inspect(path: Path) -> Inspection:
         tag = tag_size(head)
         if not tag:
             family, kind = _recognised(head)
+            if kind is None and suffix_of(path) == "mp3" and _begins_late(file):
+                return Mp3.of(path, "MP3", file, head)
             return family.of(path, kind, file, head)
         file.seek(tag)
         family, kind = _recognised(file.read(HEAD))
         if kind is None:
             family = Mp3
         return family.of(path, kind or "MP3", file, b"")
+
+
+def _begins_late(file: IO[bytes]) -> bool:
+    """Return whether frames of MP3 come behind other bytes, as in a stream that was recorded from
+    the middle of a frame on: libsndfile reads such a file by its suffix."""
+    file.seek(0)
+    return has_frames(file.read(LATEST))
 
 
 def inspected(path: Path, name: str) -> Inspection:

@@ -10,11 +10,13 @@ MOST_TRIES = 64  # places that look like the head of a frame
 MOST_CHECKED = 1 << 22  # bytes: more than a frame of 8 channels has
 LONGEST_HEAD = 16  # bytes
 RATE_BYTES = {12: 1, 13: 2, 14: 2}  # of the sample rate behind the number, by its code
+SIZE_BYTES = {6: 1, 7: 2}  # of the samples of a frame, less one
+SIZES = {1: 192, **{n: 144 << n for n in range(2, 6)}, **{n: 1 << n for n in range(8, 16)}}
 
 
 def samples_behind(path: Path, start: int, end: int, block: int, total: int) -> bool:
     """Return whether a file that states `total` samples holds more: in a further file behind it, or
-    in a last frame that begins behind them.
+    in a last frame that ends behind them.
 
     start: offset of the first frame. end: offset of the tags at the end. block: samples of a frame
     where all but the last have as many, else 0. Raises OSError.
@@ -30,21 +32,23 @@ def samples_behind(path: Path, start: int, end: int, block: int, total: int) -> 
         at = max(last.rfind(b"\xff\xf8", 0, at), last.rfind(b"\xff\xf9", 0, at))
         if at < 0:
             return False
-        first = _first_sample(last[at : at + LONGEST_HEAD], block)
-        if first is None:
+        found = _samples_of(last[at : at + LONGEST_HEAD], block)
+        if found is None:
             continue
-        if first < total <= first + (1 << 16):  # the usual end
+        first, count = found
+        if first < total and first + count <= total <= first + (1 << 16):  # the usual end
             return False
         checked += len(last) - at
         if checked > MOST_CHECKED:
             return False
         if _crc(last[at:], 0x8005, 16) == 0:
-            return first >= total
+            return first + count > total
     return False
 
 
-def _first_sample(head: bytes, block: int) -> int | None:
-    """Return the number of the first sample of the frame with this head; None if it is none."""
+def _samples_of(head: bytes, block: int) -> tuple[int, int] | None:
+    """Return the number of the first sample of the frame with this head, and how many samples it
+    holds; None if it is none."""
     if len(head) < 5:
         return None
     size = head[2] >> 4
@@ -60,10 +64,13 @@ def _first_sample(head: bytes, block: int) -> int | None:
         if byte & 0xC0 != 0x80:
             return None
         number = number << 6 | byte & 0x3F
-    end = 5 + more + {6: 1, 7: 2}.get(size, 0) + RATE_BYTES.get(rate, 0) + 1
+    wide = SIZE_BYTES.get(size, 0)
+    end = 5 + more + wide + RATE_BYTES.get(rate, 0) + 1
     if len(head) < end or _crc(head[:end], 0x07, 8):
         return None
-    return number if head[1] & 1 else number * block
+    stated = head[5 + more : 5 + more + wide]
+    count = int.from_bytes(stated, "big") + 1 if wide else SIZES[size]
+    return (number if head[1] & 1 else number * block), count
 
 
 def _crc(data: bytes, polynomial: int, bits: int) -> int:

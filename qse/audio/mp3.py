@@ -67,20 +67,22 @@ class Mp3(Tagged):
         return 0.99 * self.first.size > self.state.st_size
 
     def says_length(self) -> bool:
-        return self.first.says_length
+        return self.first.says_length and self.first_rate > 0  # else that frame is damaged
 
     def announced(self, file: soundfile.SoundFile) -> int | None:
         return file.frames if self.says_length() else None
 
     def has_more(self, file: soundfile.SoundFile) -> bool:
-        """Return whether libsndfile stops early: at joined files, or a variable bit rate without a
-        length."""
+        """Return whether libsndfile reads less than there is, or is stated: of joined files, of a
+        variable bit rate without a length, behind a damaged beginning."""
         if file.subtype != "MPEG_LAYER_III":
             return False
-        stated = self.first.frames  # some programs count the one that states it
-        if stated and self.frames.samples > (stated + 2) * self.first.length:
-            return True
-        return self.frames.samples > 1.02 * file.frames + 8 * 1152
+        few = 2 * self.first.length  # some programs count the frame that states the length
+        there = self.frames.samples
+        if not self.says_length():  # it is estimated, and what lies behind that is not read
+            return there > file.frames + few
+        stated = self.first.frames * self.first.length
+        return there > stated + few or self.first.samples > file.frames + few
 
     def is_read_in_part(self, file: soundfile.SoundFile) -> bool:
         return file.subtype == "MPEG_LAYER_III"

@@ -19,6 +19,7 @@ HALVINGS = {3: 0, 2: 1, 0: 2}  # of them, by the version
 HEAD = re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][\x10-\xef]", re.DOTALL)
 MOST_FALSE = 1 << 19  # places that look like a frame and are none
 MOST_LYRICS = (1 << 16) + 32  # bytes
+CHAIN = 4  # frames behind each other that are no coincidence
 APE = b"APETAGEX"
 LYRICS = re.compile(rb"LYRICSBEGIN.{0,65536}?LYRICS(?:200|END)", re.DOTALL)
 # tags at the end of a file: how they begin, and their bytes
@@ -42,6 +43,19 @@ class Frames:
         for before in self.changes:
             found.append(f"sample rate or channels change at {before / sample_rate:.2f} s")
         return [*found, "its last frame is cut"] if self.is_cut else found
+
+
+def has_frames(data: bytes) -> bool:
+    """Return whether a few frames follow each other somewhere in `data`."""
+    for found in HEAD.finditer(data):
+        at = found.start()
+        count = 0
+        while count < CHAIN and (size := _frame(data[at : at + 4])[0]):
+            at += size
+            count += 1
+        if count == CHAIN:
+            return True
+    return False
 
 
 def read_frames(path: Path) -> Frames:

@@ -31,6 +31,15 @@ class FirstFrame:
         return int.from_bytes(self.header[8:12], "big") if self.says_length else 0
 
     @property
+    def samples(self) -> int:
+        """Return the samples per channel that are stated, without those that the encoder has added
+        at both ends; 0 if none are."""
+        flags = self.header[7] if self.header else 0
+        at = 8 + 4 * (flags & 0b1011).bit_count() + 100 * (flags >> 2 & 1)
+        ends = int.from_bytes(self.header[at + 21 : at + 24], "big")  # 12 bits for each end
+        return max(0, self.frames * self.length - (ends >> 12) - (ends & 0xFFF))
+
+    @property
     def length(self) -> int:
         """Return the samples of a frame."""
         return 1152 if self.head[1] & 0x18 == 0x18 else 576

@@ -75,6 +75,40 @@ def test_a_header_that_counts_half(tmp_path, suffix):
         assert "2.00 s were read, 2.00 s are missing" in said
 
 
+@needs_ffmpeg
+@pytest.mark.parametrize("block", [4096, 4608])
+def test_a_flac_header_that_counts_a_few_less(tmp_path, block):
+    """Those are in the last frame, which begins before the end that the header states."""
+    path = tmp_path / "a.flac"
+    make(tmp_path / "a.wav", tone(64000))
+    ffmpeg("-i", tmp_path / "a.wav", "-frame_size", str(block), path)
+    assert outcome(path) == (64000, "")
+    whole = path.read_bytes()
+    for fewer in (1, 256, 1500):
+        changed = whole[:22] + (64000 - fewer).to_bytes(4, "big") + whole[26:]
+        path.write_bytes(changed)
+        read, said = outcome(path)
+        assert not read and "more samples than its header counts" in said
+        read, said = outcome(path, salvage=True)
+        assert read >= 64000 - fewer and said
+
+
+@pytest.mark.parametrize(
+    ("chunk", "field"),  # where the samples begin; channels
+    [(b"SSND", b"\0\0\x02\0"), (b"SSND", b"\0\0\0\x80"), (b"COMM", b"\0\x42")],
+)
+def test_an_aiff_header_that_leaves_sound_out(tmp_path, chunk, field):
+    path = make(tmp_path / "a.aiff", tone(64000))
+    data = bytearray(path.read_bytes())
+    at = data.find(chunk) + 8
+    data[at : at + len(field)] = field
+    path.write_bytes(data)
+    read, said = outcome(path)
+    assert not read and "more samples than can be read" in said
+    read, said = outcome(path, salvage=True)
+    assert read and said
+
+
 @pytest.mark.parametrize("suffix", ["ogg", "opus"])
 def test_ogg_streams_with_zeros_between(tmp_path, suffix):
     path = make(tmp_path / f"a.{suffix}", tone(16000))
@@ -93,6 +127,30 @@ def test_a_short_mp3_behind_a_long_one(tmp_path):
     read, said = outcome(joined)
     assert read >= 656_000 or said
     assert outcome(tmp_path / "a.mp3") == (640_000, "")
+
+
+@pytest.mark.parametrize("damage", ["bit", "beginning", "first frame", "second frame"])
+def test_an_mp3_whose_beginning_is_damaged(tmp_path, damage):
+    """The frame that states the length is damaged, or is not the first one any more."""
+    path = make(tmp_path / "a.mp3", tone(64000))
+    whole = path.read_bytes()
+    assert outcome(path)[1] == ""
+    places = {"beginning": (0, 300), "first frame": (39, 139), "second frame": (500, 3500)}
+    begin, end = places.get(damage, (0, 1))
+    path.write_bytes(whole[:begin] + (b"\x7f" if damage == "bit" else b"") + whole[end:])
+    read, said = outcome(path)
+    assert not read or "damaged" in said
+    assert "a.mp3" in said
+
+
+def test_a_short_mp3_of_variable_bit_rate_without_a_length(tmp_path):
+    noise = np.random.default_rng(0).standard_normal((24000, 1))
+    louder = (tone(24000) + np.linspace(0, 0.1, 24000)[:, None] * noise).astype(np.float32)
+    path = make(tmp_path / "a.mp3", louder)
+    whole = path.read_bytes()
+    path.write_bytes(whole[whole.find(whole[:2], 4) :])  # without the frame that states it
+    read, said = outcome(path)
+    assert read >= 24000 or said
 
 
 @pytest.fixture

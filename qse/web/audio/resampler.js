@@ -32,15 +32,15 @@ function sinc(x) {
 }
 
 export class Resampler {
-  /** `from` and `to` in Hz, integers; `quality` is one of QUALITY. */
-  constructor(from, to, quality = QUALITY.file) {
+  /** `from` and `to` in Hz, integers; `quality` is one of QUALITY; `like` one with the same three, whose table serves both. */
+  constructor(from, to, quality = QUALITY.file, like = null) {
     const divisor = gcd(from, to);
     this.up = to / divisor;
     this.down = from / divisor;
     const ratio = Math.min(1, to / from);
     this.half = from === to ? 0 : Math.ceil(quality.zeros / ratio);
     this.rows = Math.min(this.up, ROWS);
-    if (this.half) this.table = this.makeTable(ratio, quality);
+    if (this.half) this.table = like ? like.table : this.makeTable(ratio, quality);
     this.history = new Float32Array(Math.max(0, this.half - 1)); // the input from sample `first` on
     this.first = -this.history.length;
     this.index = 0; // the next output lies at the time index + phase / up

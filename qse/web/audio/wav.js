@@ -10,6 +10,11 @@ const FLOAT = 3;
 const EXTENSIBLE = 0xfffe;
 const LOUDEST = 1000; // samples above it were never divided by their full scale
 const RIFF_LIMIT = 0xffffffff;
+const RATES = [1000, 1_000_000]; // Hz; the table of a resampler grows with the rate
+const MOST_CHANNELS = 64; // each takes a state of the model
+const MOST_CHUNKS = 4096; // that are looked at
+const FEW = 4096; // bytes behind the samples with which a file is read
+const PIECE = 1 << 20; // bytes that are searched at a time
 
 /** Bytes per sample, and how to read and write one. */
 export const FORMATS = {
@@ -66,10 +71,13 @@ function tagAt(view, at) {
   return at + 4 <= view.byteLength ? String.fromCharCode(...new Uint8Array(view.buffer, at, 4)) : "";
 }
 
-/** A WAV file that is read in pieces. `sampleRate` in Hz, `channels`, `frames` per channel, `format` of FORMATS. */
+/**
+ * A WAV file that is read in pieces. `sampleRate` in Hz, `channels`, `frames` per channel, `format` of FORMATS; `missing`:
+ * seconds that lie behind the samples which its header counts, and are not read.
+ */
 export class WavReader {
-  constructor(blob, { sampleRate, channels, format, start, frames }) {
-    Object.assign(this, { blob, sampleRate, channels, format, start, frames });
+  constructor(blob, { sampleRate, channels, format, start, frames, missing = 0 }) {
+    Object.assign(this, { blob, sampleRate, channels, format, start, frames, missing });
   }
 
   /** Return a reader, or null where the file is no WAV or holds a codec. FileError for a damaged WAV. */
@@ -77,15 +85,23 @@ export class WavReader {
     const head = await viewOf(blob, 0, 12);
     const kind = tagAt(head, 0);
     if ((kind !== "RIFF" && kind !== "RF64") || tagAt(head, 8) !== "WAVE") return null;
-    const { layout, start, bytes } = await findChunks(blob, kind === "RF64");
+    const { layout, start, bytes, isOpen } = await findChunks(blob, kind === "RF64");
     if (!layout) throw new FileError("is a damaged WAV file: it does not say how its samples are stored.");
     if (!layout.format) return null;
-    if (!(layout.sampleRate >= 1000)) throw new FileError(`claims ${layout.sampleRate} samples per second.`);
+    const [lowest, highest] = RATES;
+    if (!(layout.sampleRate >= lowest && layout.sampleRate <= highest)) {
+      throw new FileError(`claims ${layout.sampleRate} samples per second.`);
+    }
+    if (layout.channels > MOST_CHANNELS) {
+      throw new FileError(`has ${layout.channels} channels, and this page takes ${MOST_CHANNELS}. Take some of them out of it.`);
+    }
     const frameBytes = layout.channels * FORMATS[layout.format].bytes;
     const frames = Math.floor(Math.min(bytes, blob.size - start) / frameBytes);
     if (bytes > blob.size - start) throw new FileError("is cut short: its end is missing. Copy it again.");
     if (!frames) throw new FileError("holds no samples.");
-    return new WavReader(blob, { ...layout, start, frames });
+    const unread = isOpen ? 0 : await bytesBehind(blob, start + bytes + (bytes & 1));
+    const missing = unread > FEW ? unread / frameBytes / layout.sampleRate : 0;
+    return new WavReader(blob, { ...layout, start, frames, missing });
   }
 
   /** Read `count` frames from `start` on, fewer at the end. FileError for samples that are no sound. */
@@ -113,7 +129,7 @@ function checkSamples(samples) {
 async function findChunks(blob, is64) {
   let layout = null;
   let bytes64 = null;
-  for (let at = 12; at + 8 <= blob.size; ) {
+  for (let at = 12, count = 0; at + 8 <= blob.size && count < MOST_CHUNKS; count++) {
     const view = await viewOf(blob, at, 64);
     const tag = tagAt(view, 0);
     let size = view.getUint32(4, true);
@@ -121,12 +137,28 @@ async function findChunks(blob, is64) {
     if (tag === "fmt " && view.byteLength >= 24) layout = readLayout(view, size);
     if (tag === "data") {
       if (is64 && size === RIFF_LIMIT && bytes64 !== null) size = bytes64;
-      const open = size === 0 || size === RIFF_LIMIT; // of a program that could not write the length afterwards
-      return { layout, start: at + 8, bytes: open ? blob.size - at - 8 : size };
+      const isOpen = size === 0 || size === RIFF_LIMIT; // of a program that could not write the length afterwards
+      return { layout, start: at + 8, bytes: isOpen ? blob.size - at - 8 : size, isOpen };
     }
     at += 8 + size + (size & 1);
   }
   throw new FileError("is a damaged WAV file: it holds no sound.");
+}
+
+/** Return how many bytes from `at` on may be sound: those behind the last whole chunk, but for zeros, or from another `data` on. */
+async function bytesBehind(blob, at) {
+  for (let count = 0; at + 8 <= blob.size && count < MOST_CHUNKS; count++) {
+    const view = await viewOf(blob, at, 8);
+    const tag = tagAt(view, 0);
+    const end = at + 8 + view.getUint32(4, true);
+    if (tag === "data" || tag === "RIFF" || !/^[ -~]{4}$/.test(tag) || end > blob.size) break;
+    at = end + (end & 1);
+  }
+  for (let place = at; place < blob.size; place += PIECE) {
+    const bytes = new Uint8Array(await blob.slice(place, place + PIECE).arrayBuffer());
+    if (bytes.some((byte) => byte)) return blob.size - at;
+  }
+  return 0;
 }
 
 function readLayout(view, size) {

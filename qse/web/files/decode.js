@@ -27,14 +27,14 @@ async function decodeAtOnce(file, sampleRate) {
 
 /**
  * Return a recording: `blob` (a WAV), `sampleRate`, `channels`, `frames`, `format`, that of the file to download, and
- * where it was decoded `damaged`, whether the file could not be decoded as a whole, and `missing`, seconds if they are known.
+ * `damaged`, whether the file could not be read as a whole, and `missing`, seconds if they are known.
  *
  * `worker` is a RemoteWorker of worker.js; `progress({done})` gets the decoded share. FileError with the rest of a
  * sentence for a file that is no sound.
  */
 export async function openRecording(file, worker, progress = () => {}) {
   const layout = await worker.call("describe", { blob: file });
-  if (layout) return { blob: file, ...layout };
+  if (layout) return { blob: file, ...layout, damaged: layout.missing > 0 };
   const decoded = await worker.call("decode", { blob: file }, progress);
   const rate = decoded.sampleRate >= 8000 && decoded.sampleRate <= 192000 ? decoded.sampleRate : DEFAULT_RATE;
   const recording = decoded.blob ? decoded : await decodeAtOnce(file, rate);

@@ -86,7 +86,7 @@ async function drawSpectrogram({ noisy, enhanced, strength, columns }, progress)
   }
 }
 
-/** Return the layout of a WAV file; null for another file. */
+/** Return the layout of a WAV file, and the seconds that are `missing`; null for another file. */
 async function describe({ blob }) {
   if (!blob.size) {
     await blob.arrayBuffer(); // fails where the file is gone
@@ -94,8 +94,8 @@ async function describe({ blob }) {
   }
   const reader = await WavReader.open(blob);
   if (!reader) return null;
-  const { sampleRate, channels, frames, format } = reader;
-  return { sampleRate, channels, frames, format };
+  const { sampleRate, channels, frames, format, missing } = reader;
+  return { sampleRate, channels, frames, format, missing };
 }
 
 const decode = ({ blob }, progress) => decodeMedia(blob, progress);

@@ -7,9 +7,9 @@ const BLOCK = 1 << 15;
 
 /** One channel: to the model's sample rate, through the model, and back; in step with the input, latency cut off. */
 class ChannelPath {
-  constructor(engine, sampleRate) {
-    this.inward = new Resampler(sampleRate, engine.sampleRate, QUALITY.file);
-    this.outward = new Resampler(engine.sampleRate, sampleRate, QUALITY.file);
+  constructor(engine, sampleRate, first) {
+    this.inward = new Resampler(sampleRate, engine.sampleRate, QUALITY.file, first?.inward);
+    this.outward = new Resampler(engine.sampleRate, sampleRate, QUALITY.file, first?.outward);
     this.stream = new ModelStream(engine);
     this.unwanted = this.stream.latency; // samples still to be cut off
     this.spare = engine.latency + engine.hopLength + Math.ceil((2 * engine.sampleRate) / sampleRate);
@@ -48,7 +48,10 @@ function join(parts) {
  * `reader` has `sampleRate`, `channels`, `frames` and `read(start, count)`, as WavReader.
  */
 export async function* enhance(reader, engine) {
-  const paths = Array.from({ length: reader.channels }, () => new ChannelPath(engine, reader.sampleRate));
+  const paths = [];
+  for (let channel = 0; channel < reader.channels; channel++) {
+    paths.push(new ChannelPath(engine, reader.sampleRate, paths[0]));
+  }
   try {
     yield* blocks(reader, paths);
   } finally {

@@ -52,3 +52,12 @@ test("Resampler passes samples on where the rates are equal", () => {
   const samples = sine(16000, 440, 1000);
   assert.deepEqual(convert(samples, 16000, 16000, QUALITY.file, 300), samples);
 });
+
+test("Resamplers of one kind share a table, and nothing else", () => {
+  const first = new Resampler(44100, 16000);
+  const second = new Resampler(44100, 16000, QUALITY.file, first);
+  assert.equal(second.table, first.table);
+  const samples = sine(44100, 440, 4410);
+  first.process(samples);
+  assert.deepEqual(second.process(samples), new Resampler(44100, 16000).process(samples));
+});

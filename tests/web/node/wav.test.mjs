@@ -103,3 +103,39 @@ test("wavHeader writes RF64 where the length needs more than 32 bits", async () 
   const reader = await WavReader.open(blob);
   assert.deepEqual([reader.frames, reader.start, reader.format], [2 ** 30, header.length, "float32"]);
 });
+
+async function joined(...parts) {
+  return WavReader.open(new Blob(parts));
+}
+
+test("WavReader tells how much lies behind the samples that the header counts", async () => {
+  const first = file([ramp(16000)], "pcm16");
+  const second = encode([ramp(32000)], "pcm16");
+  assert.equal((await joined(first)).missing, 0);
+  assert.equal((await joined(first, second)).missing, 2);
+  const header = Uint8Array.of(100, 97, 116, 97, 0, 250, 0, 0); // data, 64000 bytes
+  assert.ok((await joined(first, header, second)).missing >= 2);
+  const list = Uint8Array.of(76, 73, 83, 84, 4, 0, 0, 0, 1, 2, 3, 4);
+  assert.equal((await joined(first, list, new Uint8Array(50000))).missing, 0);
+  assert.equal((await joined(first, list, second)).missing, 2);
+});
+
+for (const [what, values, said] of [
+  ["a rate", { sampleRate: 99999989, channels: 1, frames: 100 }, /claims 99999989/],
+  ["channels", { sampleRate: 16000, channels: 2000, frames: 100 }, /has 2000 channels/],
+]) {
+  test(`WavReader refuses ${what} that would fill the memory`, async () => {
+    const bytes = new Uint8Array(values.channels * values.frames * 2);
+    await assert.rejects(joined(wavHeader({ ...values, format: "pcm16" }), bytes), said);
+  });
+}
+
+test("WavReader gives up a file of empty chunks soon", async () => {
+  const content = new Uint8Array(200_000);
+  content.set(wavHeader({ sampleRate: 16000, channels: 1, frames: 0, format: "pcm16" }).subarray(0, 12));
+  let reads = 0;
+  const blob = new Blob([content]);
+  const counted = { size: blob.size, slice: (...place) => (reads++, blob.slice(...place)) };
+  await assert.rejects(WavReader.open(counted), /holds no sound/);
+  assert.ok(reads < 5000);
+});
