@@ -60,7 +60,7 @@ def clean(
     places: Places,
     processing: FileProcessing,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace files in DIR at the first run.")
+        bool, typer.Option("--overwrite", help="Replace files in DIR that other runs have made.")
     ] = False,
 ) -> None:
     """Enhance all recordings of a manifest; a second run continues where the first one ended.
@@ -84,7 +84,7 @@ def clean(
         check_free(chosen)
     models = processing.models()
     settings = Settings.of(models, processing.strength, places.format_)
-    with Journal(path, settings, manifest) as journal:
+    with Journal(path, settings, manifest, overwrite) as journal:
         _run(chosen, models, journal, processing.at_once(models))
 
 

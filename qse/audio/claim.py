@@ -32,15 +32,19 @@ class Claimed(Exception):
     """Another process, or another thread, is writing the file."""
 
 
+def is_own(descriptor: int) -> bool:
+    """Return whether an open file belongs to this user."""
+    return os.name == "nt" or os.fstat(descriptor).st_uid == os.geteuid()
+
+
 class Claim:
     """A locked file; `name`: in its folder."""
 
     def __init__(self, name: str, file: IO[bytes]):
         self.name = name
         self._file = file
-        state = os.fstat(file.fileno())
         # the file of another user may hold anything, and is not changed
-        self._is_own = os.name == "nt" or state.st_uid == os.geteuid()
+        self._is_own = is_own(file.fileno())
 
     def record(self, part: str) -> None:
         """Write the name of the temporary file, before it is made."""

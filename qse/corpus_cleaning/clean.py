@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 
 from ..errors import UsageError
 from ..runtime.bands import BandModels
@@ -28,12 +29,13 @@ def clean(
     """
     model_pool = ThreadPoolExecutor(threads)  # for the channels and grids of all recordings
     shared = model_pool if threads > 1 else None
-    options = Options(strength=journal.settings.strength, overwrite=True, pool=shared)
+    options = Options(strength=journal.settings.strength, pool=shared)
     stopped = False
 
     def do(recording: Recording) -> Outcome:
         job = FileJob(recording.source, recording.target)
-        return next(run([job], models.at, options, cancelled=lambda: stopped or cancelled()))
+        used = replace(options, overwrite=journal.begin(recording))
+        return next(run([job], models.at, used, cancelled=lambda: stopped or cancelled()))
 
     with model_pool, ThreadPoolExecutor(threads) as pool:
         futures = {pool.submit(do, recording): recording for recording in recordings}

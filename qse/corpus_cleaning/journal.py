@@ -4,19 +4,24 @@ Each line is an entry of the input manifest with `audio_filepath` replaced, and 
 key `qse`: `state` ("done" or "failed"), `error` (a sentence or null), `source` (the recording's
 path in the input manifest), the settings and their fingerprint. All lines of a recording are
 appended in one write and synchronised to the disk.
+
+The hidden file beside it that is locked meanwhile holds a mark of each enhanced file that was
+begun: such a file may be replaced by a later run, any other one of that name may not.
 """
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import filterfalse
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import IO
 
 from ..audio.atomic_write import atomic_path, open_to_append
-from ..audio.claim import lock, open_lock
+from ..audio.claim import is_own, lock, open_lock
 from ..audio.folder_path import held_folder
 from ..errors import QseError, UsageError
 from .manifest import KEY, PATH, Entry, Recording, dump, parse
@@ -24,6 +29,8 @@ from .settings import Settings
 
 DONE = "done"
 FAILED = "failed"
+MARK = 16  # characters
+TAKEN_BACK = "-"  # in front of a mark that holds no more
 
 
 def sharded(path: Path, number: int, of: int) -> Path:
@@ -35,10 +42,16 @@ def sharded(path: Path, number: int, of: int) -> Path:
 class Journal:
     """The output manifest at `path`, open for appending by one process; a context manager."""
 
-    def __init__(self, path: Path, settings: Settings, source: Path | None = None):
+    def __init__(
+        self,
+        path: Path,
+        settings: Settings,
+        source: Path | None = None,
+        overwrite: bool = False,
+    ):
         """Lock the file, drop a last line that was half written, the lines of failed recordings,
         and incomplete groups. `source`: the input manifest, whose permissions this one does not
-        exceed.
+        exceed. `overwrite`: let enhanced files replace any files.
 
         Raises UsageError if another process has it open, if it holds lines of other settings, or
         lines that `qse clean` did not write; QseError if it cannot be written.
@@ -46,9 +59,13 @@ class Journal:
         self.path = path
         self.settings = settings
         self._source = source
+        self._overwrite = overwrite
+        self._marking = Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(path)
+            self._marks = _read_marks(self._lock)
+            self._new: set[str] = set()
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
             self._file = open_to_append(path, source, buffering=0)
@@ -77,11 +94,34 @@ class Journal:
             self._rewrite([entry for entry in self._load() if entry[KEY]["source"] not in again])
         return left
 
+    def begin(self, recording: Recording) -> bool:
+        """Note that the file of a recording is being written; return whether it may replace one
+        that is there: by `overwrite`, or because runs with this manifest have begun that."""
+        mark = _mark(recording.target)
+        with self._marking:
+            is_own = mark in self._marks
+            if not is_own and (self._overwrite or not os.path.lexists(recording.target)):
+                self._marks.add(mark)
+                self._new.add(mark)
+                _write_mark(self._lock, mark)
+        return is_own or self._overwrite
+
+    def _forget(self, recording: Recording) -> None:
+        """Take back the mark of a file that was not written where there is one all the same:
+        another program has made that meanwhile."""
+        mark = _mark(recording.target)
+        with self._marking:
+            if mark in self._new and os.path.lexists(recording.target):
+                self._marks.discard(mark)
+                _write_mark(self._lock, f"{TAKEN_BACK}{mark}")
+
     def add(
         self, recording: Recording, seconds: float | None = None, error: str | None = None
     ) -> None:
         """Append the recording's entries: with its length in `seconds` once its file is written,
         else the `error`."""
+        if error:
+            self._forget(recording)
         lines = [dump(self._entry(entry, recording, seconds, error)) for entry in recording.entries]
         self._file.write(b"".join(lines))
         os.fsync(self._file.fileno())
@@ -164,3 +204,27 @@ def _locked(path: Path) -> IO[bytes]:
             f"{path} is in use by another qse clean: wait for its end, or name another manifest"
         )
     return file
+
+
+def _mark(target: Path) -> str:
+    return hashlib.sha256(os.fsencode(target)).hexdigest()[:MARK]
+
+
+def _read_marks(file: IO[bytes]) -> set[str]:
+    """Return the marks in a locked file; none of that of another user, which may hold anything."""
+    if not is_own(file.fileno()):
+        return set()
+    file.seek(0)
+    marks = set()
+    for mark in file.read().decode("ascii", "replace").split():
+        if mark.startswith(TAKEN_BACK):
+            marks.discard(mark.removeprefix(TAKEN_BACK))
+        else:
+            marks.add(mark)
+    return marks
+
+
+def _write_mark(file: IO[bytes], mark: str) -> None:
+    if is_own(file.fileno()):
+        file.seek(0, os.SEEK_END)
+        file.write(f"{mark}\n".encode())

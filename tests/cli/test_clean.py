@@ -171,6 +171,33 @@ def test_clean_refuses_existing_files_at_first_run(corpus, clean):
     assert clean("--overwrite")[0] == 0
 
 
+def test_clean_replaces_no_file_that_it_has_not_made(corpus, clean, monkeypatch):
+    """Neither where the manifest has grown, nor where another run makes one meanwhile."""
+    lines = read_lines(corpus / "in.jsonl")
+    write_lines(corpus / "in.jsonl", lines[:8])
+    assert clean()[0] == 0
+    (corpus / "out/a/8.wav").write_bytes(b"mine")
+    write_lines(corpus / "in.jsonl", lines)
+    begin = Journal.begin
+
+    def slowly(self, recording):
+        may_replace = begin(self, recording)
+        if recording.target.name == "9.wav":
+            recording.target.write_bytes(b"theirs")
+        return may_replace
+
+    monkeypatch.setattr(Journal, "begin", slowly)
+    status, err = clean()
+    assert status == 1 and err.count("exists already") == 2
+    assert (corpus / "out/a/8.wav").read_bytes() == b"mine"
+    monkeypatch.setattr(Journal, "begin", begin)
+    assert clean()[0] == 1
+    assert (corpus / "out/a/8.wav").read_bytes() == b"mine"
+    assert (corpus / "out/b/9.wav").read_bytes() == b"theirs"
+    assert clean("--overwrite")[0] == 0
+    assert (corpus / "out/a/8.wav").read_bytes() != b"mine"
+
+
 def test_clean_shards_divide_the_manifest(corpus, clean):
     for number in (1, 2, 3):
         assert clean("--shard", f"{number}/3")[0] == 0
