@@ -42,14 +42,22 @@ def unit_text(options: Sequence[str]) -> str:
     Raises UsageError for a control character in one of them, or in QSE_MODELS: a newline would
     begin another line of the unit.
     """
-    code = "from qse_cli.main import main; main()"
-    command = [sys.executable, "-c", code, "live", "--plain", "--every", EVERY, *options]
+    command = [*_program(), "live", "--plain", "--every", EVERY, *options]
     models = os.environ.get("QSE_MODELS")
     for word in (*command, models or ""):
         if word != printable(word):
             raise UsageError(f"{word!r} holds a control character: leave it out")
     environment = f"\nEnvironment={_quoted(f'QSE_MODELS={models}')}" if models else ""
-    return UNIT.format(command=" ".join(map(_quoted, command)), environment=environment)
+    words = [_quoted(word).replace("$", "$$") for word in command]  # else a variable
+    return UNIT.format(command=" ".join(words), environment=environment)
+
+
+def _program() -> list[str]:
+    """Return the command of qse: of a frozen program, that itself; else one of Python that imports
+    nothing from the working folder, which is the user's home."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable]
+    return [sys.executable, "-P", "-c", "from qse_cli.main import main; main()"]
 
 
 def install(options: Sequence[str]) -> Path:
@@ -121,7 +129,6 @@ def systemctl(*arguments: str, check: bool = True) -> str:
 
 
 def _quoted(word: str) -> str:
-    """Return a word of a unit's command as systemd reads it: quoted, without specifiers and
-    variables."""
-    word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    """Return a word of a unit as systemd reads it: quoted, without specifiers."""
+    word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{word}"'

@@ -3,6 +3,7 @@
 import configparser
 import os
 import shlex
+import subprocess
 import sys
 
 import pytest
@@ -49,7 +50,7 @@ def test_service_install_writes_unit_and_starts_it(command, systemctl):
     assert status == 0 and str(unit) in out
     text = parsed(unit.read_text())
     line = words(text["Service"]["ExecStart"])
-    assert line[0] == sys.executable and line[3:] == [
+    assert line[:2] == [sys.executable, "-P"] and line[4:] == [
         "live",
         "--plain",
         "--every",
@@ -94,7 +95,7 @@ def test_service_status(command, systemctl):
 def test_service_show_prints_unit_of_default_options(command, systemctl, monkeypatch):
     monkeypatch.setenv("QSE_MODELS", "/a b/models")
     out = command("service", "show")[1]
-    assert words(parsed(out)["Service"]["ExecStart"])[3:] == [
+    assert words(parsed(out)["Service"]["ExecStart"])[4:] == [
         "live",
         "--plain",
         "--every",
@@ -109,6 +110,26 @@ def test_service_quotes_options(command, systemctl):
     option = 'a "b" 50% $HOME\\x'
     out = command("service", "show", "--", "--input", option)[1]
     assert words(parsed(out)["Service"]["ExecStart"])[-1] == option
+
+
+def test_service_of_a_frozen_program_runs_that(command, systemctl, monkeypatch):
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    out = command("service", "show")[1]
+    line = words(parsed(out)["Service"]["ExecStart"])
+    assert line == [sys.executable, "live", "--plain", "--every", "600", "--virtual"]
+
+
+def test_service_imports_nothing_from_its_working_folder(command, systemctl, tmp_path):
+    (tmp_path / "qse_cli.py").write_text('raise SystemExit("imported")\n')
+    program = words(parsed(command("service", "show")[1])["Service"]["ExecStart"])[:4]
+    done = subprocess.run([*program, "--version"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("qse")
+
+
+def test_service_keeps_signs_of_the_models(command, systemctl, monkeypatch):
+    """systemd puts no variables into Environment=, but specifiers."""
+    monkeypatch.setenv("QSE_MODELS", "/a$b/50%")
+    assert '"QSE_MODELS=/a$b/50%%"' in command("service", "show")[1]
 
 
 def test_service_reports_failure_of_systemctl(command, systemctl, monkeypatch):
