@@ -3,8 +3,10 @@
 A file that fails is reported and leaves no partial output; the others are still processed.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -95,7 +97,8 @@ def enhance_file(
             used = model if reader is source else model_at(rate)
             # an offline model takes gigabytes for a channel
             pool = options.pool if used.streams else None
-            noisy = _until(cancelled, _counted(reader.blocks(), rate, progress))
+            whole = _unchanged(reader.blocks(), job, source.inspection.state)
+            noisy = _until(cancelled, _counted(whole, rate, progress))
             part = options.part
             if part:
                 noisy = noisy_part(noisy, rate, part, str(job))
@@ -201,6 +204,17 @@ def _counted(blocks: Iterable, sample_rate: int, progress: Callable[[float], obj
     for block in blocks:
         progress(len(block) / sample_rate)
         yield block
+
+
+def _unchanged(blocks: Iterable, job: FileJob, before: os.stat_result) -> Iterator:
+    """Yield the blocks of a file. Raises QseError after the last one if somebody has written it
+    meanwhile: what was read may be a part of it, and the result may replace the rest."""
+    yield from blocks
+    with suppress(FileNotFoundError):  # removed: what was read is whole
+        now = job.source.stat()
+        if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            cure = "wait until that is done, and try again"
+            raise QseError(f"{job} was written by another program while it was read: {cure}")
 
 
 def _until(cancelled: Callable[[], bool], items: Iterable[Item]) -> Iterator[Item]:

@@ -227,3 +227,23 @@ def test_run_lets_all_threads_work_on_every_file(here, model_at, monkeypatch, fi
     alone, _ = soundfile.read(here / "0-out.wav")
     noisy, _ = soundfile.read(here / "0.wav", dtype="float32")
     np.testing.assert_allclose(alone, denoise(noisy, 16000, model_at(16000)), atol=1.1 / 32768)
+
+
+@pytest.mark.parametrize("change", ["longer", "other samples"])
+def test_a_recording_that_is_written_meanwhile_is_not_replaced(here, model_at, change):
+    """What its writer has added would be lost."""
+    path = make(here / "a.wav", 200_000)
+    written = []
+
+    def write(seconds):
+        if not written:
+            content = path.read_bytes()
+            end = content[-2000:]
+            whole = content + end if change == "longer" else content[:-2000] + end[::-1]
+            path.write_bytes(whole)
+            os.utime(path, ns=(0, 10**9))  # another time, however coarse the clock is
+            written.append(whole)
+
+    (outcome,) = run([FileJob(path, path)], model_at, Options(overwrite=True), progress=write)
+    assert "was written by another program" in str(outcome.error)
+    assert path.read_bytes() == written[0] and os.listdir(here) == ["a.wav"]
