@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from qse.printable import printable
+from qse.printable import printable, shortened
 
 
 def open_streams() -> None:
@@ -31,7 +31,7 @@ def say(text: str) -> None:
     """Print a message to standard error, in one line; ignore a failed write, as to a log on a full
     disk."""
     with suppress(OSError):
-        print(printable(text), file=sys.stderr, flush=True)
+        print(shortened(text), file=sys.stderr, flush=True)
 
 
 def tell(text: str) -> None:

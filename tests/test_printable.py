@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import qse_cli
 from noisy_files import make
+from qse_cli.streams import say
 
 from qse.errors import QseError
 from qse.live.service import unit_text
@@ -22,6 +23,20 @@ def test_printable_escapes_controls_and_keeps_letters():
     assert printable("Ärger \u200d 日本.wav") == "Ärger \u200d 日本.wav"
     assert printable("a\x1b[2J\r\n\x9b\u202e") == r"a\x1b[2J\r\n\x9b\u202e"
     assert str(QseError(f"{EVIL} is damaged")) == printable(EVIL) + " is damaged"
+
+
+def test_messages_have_a_limited_length(capsys):
+    """Their beginning, which names the file, and their end, which names the cure, remain."""
+    text = f"a.wav holds a tag \x1b{200_000 * 'x'}: export it again"
+    for shown in (str(QseError(text)), said(text, capsys)):
+        assert len(shown) < 5000 and shown.startswith(r"a.wav holds a tag \x1bxxx")
+        assert "(200" in shown and shown.endswith("xx: export it again")
+    assert str(QseError(3000 * "x")) == 3000 * "x"
+
+
+def said(text, capsys):
+    say(text)
+    return capsys.readouterr().err.rstrip("\n")
 
 
 @posix

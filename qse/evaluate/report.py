@@ -7,6 +7,7 @@ system helps, which two separate intervals do not.
 """
 
 import csv
+import errno
 import re
 from collections.abc import Iterable
 from io import StringIO
@@ -152,8 +153,11 @@ def read_groups(path: Path, column: str) -> dict[str, str]:
 
 def _table(path: Path) -> list[list[str]]:
     """Return the cells of a table, its header first."""
+    path = Path(path)
     try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is no regular file")  # a device has no end
+        with path.open(newline="", encoding="utf-8") as file:
             text = file.read()
         logged = [line.split() for line in text.splitlines() if line.strip()]
         if logged and all(LOGGED.fullmatch(" ".join(words)) for words in logged):

@@ -17,9 +17,10 @@ from torch import Tensor, nn
 
 from ..audio.atomic_write import atomic_path
 from ..errors import QseError
-from ..networks import weights
+from ..networks import Network, weights
 from .muon import QuaternionMuon
 
+COPIES = 5  # of the weights, at most: themselves, their average, and what optimisers keep
 CURE = "train again, or name another run"
 STATE = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), QuaternionMuon: ("momentum",)}
 
@@ -56,12 +57,14 @@ LATER: dict[str, Parser] = {
 }
 
 
-def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read tensors and header of a run's checkpoint.
+def load_checkpoint(path: Path, network: Network) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Read tensors and header of the checkpoint of a run of `network`.
 
-    Raises QseError naming the file when it is missing or damaged.
+    Raises QseError naming the file when it is missing or damaged, or holds far more numbers than
+    that network, its average, its optimisers and its carried states have.
     """
-    tensors, header = weights.load_tensors(path)
+    most = COPIES * network.size + weights.MOST_NUMBERS
+    tensors, header = weights.load_tensors(path, most=most)
     check_header(path, header)
     names = weights.pick(tensors, "model").keys()
     updated = {name.partition(".")[2] for name in weights.pick(tensors, "optimizer")}

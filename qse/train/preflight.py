@@ -136,7 +136,7 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
             f"{job.out / 'config.toml'}: {error}" if job.resume else str(error)
         ) from error
     if job.resume:
-        tensors, _ = checkpoint.load_checkpoint(job.checkpoint)
+        tensors, _ = checkpoint.load_checkpoint(job.checkpoint, network)
         try:
             network.load_state_dict(weights.pick(tensors, "model"))
         except RuntimeError as error:

@@ -172,7 +172,7 @@ def _work(
         trainer.begin(Path(job.start).resolve().name, start.header)
     loop = _loop(trainer, replace(config, train=plan), job, report)
     if job.resume:
-        loop.restore(*checkpoint.load_checkpoint(job.checkpoint))
+        loop.restore(*checkpoint.load_checkpoint(job.checkpoint, network))
         if rank == 0:  # not before: a failure until here leaves the run as it was
             write_config(job.out / "config.toml", config, network)
     with closing, bundle_run.arrivals(source, job, rank):

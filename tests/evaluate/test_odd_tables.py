@@ -2,13 +2,14 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from evaluation_files import write
 from speech import voice
 
 from qse.errors import QseError
-from qse.evaluate.report import _table
+from qse.evaluate.report import _table, read_groups
 from qse.evaluate.store import Store, read_rows
 
 
@@ -33,3 +34,9 @@ def test_table_with_a_long_field(tmp_path):
     (tmp_path / "groups.csv").write_text("utterance\tnoise\n" + "a" * 200_000 + "\tx\n")
     with pytest.raises(QseError, match="cannot be read as a table"):
         _table(tmp_path / "groups.csv")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs such a device")
+def test_groups_are_not_read_from_a_device():
+    with pytest.raises(QseError, match="/dev/zero cannot be read: it is no regular file"):
+        read_groups(Path("/dev/zero"), "noise")

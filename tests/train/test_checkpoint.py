@@ -99,9 +99,26 @@ def test_checkpoint_load_refuses_a_damaged_file(
 
     from qse.train.run import train
 
-    tensors, header = checkpoint.load_checkpoint(finished_run[0] / "checkpoint.safetensors")
+    tensors, header = weights.load_tensors(finished_run[0] / "checkpoint.safetensors")
     damage(tensors, header)
     checkpoint.save(tmp_path / "checkpoint.safetensors", tensors, header)
     with pytest.raises(QseError, match=f"checkpoint.safetensors: is damaged.*{words}"):
         train(CONFIG, job(training_audio, tmp_path, resume=True))
     assert os.listdir(tmp_path) == ["checkpoint.safetensors"]
+
+
+def test_resume_refuses_a_checkpoint_that_would_fill_the_memory(
+    finished_run, training_audio, tmp_path, monkeypatch
+):
+    """By the shapes in its header, before anything is read."""
+    from small_training import CONFIG, job
+
+    from qse.train.run import train
+
+    tensors, header = weights.load_tensors(finished_run[0] / "checkpoint.safetensors")
+    size = weights.network_of(finished_run[0] / "config.toml").size
+    monkeypatch.setattr(weights, "MOST_NUMBERS", 10_000)
+    large = tensors | {"carried.0.x": torch.zeros(checkpoint.COPIES * size + 10_000)}
+    checkpoint.save(tmp_path / "checkpoint.safetensors", large, header)
+    with pytest.raises(QseError, match=r"checkpoint.safetensors: holds .* numbers"):
+        train(CONFIG, job(training_audio, tmp_path, resume=True))
