@@ -97,7 +97,7 @@ def enhance_file(
             used = model if reader is source else model_at(rate)
             # an offline model takes gigabytes for a channel
             pool = options.pool if used.streams else None
-            whole = _unchanged(reader.blocks(), job, source.inspection.state)
+            whole = _unchanged(reader.blocks(), path, name, source.inspection.state)
             noisy = _until(cancelled, _counted(whole, rate, progress))
             part = options.part
             if part:
@@ -206,15 +206,18 @@ def _counted(blocks: Iterable, sample_rate: int, progress: Callable[[float], obj
         yield block
 
 
-def _unchanged(blocks: Iterable, job: FileJob, before: os.stat_result) -> Iterator:
-    """Yield the blocks of a file. Raises QseError after the last one if somebody has written it
-    meanwhile: what was read may be a part of it, and the result may replace the rest."""
+def _unchanged(blocks: Iterable, path: Path, name: str, before: os.stat_result) -> Iterator:
+    """Yield the blocks of a file, called `name` in messages.
+
+    Raises QseError after the last one if somebody has written it meanwhile: what was read may be a
+    part of it, and the result may replace the rest.
+    """
     yield from blocks
     with suppress(FileNotFoundError):  # removed: what was read is whole
-        now = job.source.stat()
+        now = path.stat()
         if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
             cure = "wait until that is done, and try again"
-            raise QseError(f"{job} was written by another program while it was read: {cure}")
+            raise QseError(f"{name} was written by another program while it was read: {cure}")
 
 
 def _until(cancelled: Callable[[], bool], items: Iterable[Item]) -> Iterator[Item]:
