@@ -72,7 +72,8 @@ class TrainConfig:
     def __post_init__(self) -> None:
         for name, kind in (("precision", Precision), ("optimizer", OptimizerName)):
             if getattr(self, name) not in get_args(kind):
-                known = " or ".join(get_args(kind))
+                *others, last = get_args(kind)
+                known = f"{', '.join(others)} or {last}"
                 raise ValueError(f"{name} {getattr(self, name)!r}: choose {known}")
         for name in FRACTIONS:
             if not 0 <= getattr(self, name) <= 1:
