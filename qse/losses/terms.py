@@ -13,6 +13,8 @@ quaternion shared-score paper writes x, S for the clean and a hat for the enhanc
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from inspect import signature
 from typing import Literal
 
 from torch import Tensor
@@ -50,6 +52,11 @@ class Term:
     decibels: bool = False
     above: int = 0
     least: int = 1
+
+    @cached_property
+    def arguments(self) -> list[str]:
+        """Return the names of the arguments that the function may take."""
+        return list(signature(self.function).parameters) if self.function else ["clean", "enhanced"]
 
 
 TERMS: dict[str, Term] = {

@@ -1,7 +1,6 @@
 """Sum the terms of a loss with their weights, those of TERMS and one's own alike."""
 
 from collections.abc import Mapping
-from inspect import signature
 from typing import Any
 
 import torch
@@ -101,7 +100,7 @@ class WeightedSum:
                     raise ValueError(f"the term {name} {needed}")
                 if term.of not in views:
                     views[term.of] = self._view(term.of, signals, specs, sample_rate)
-                value = function(**_arguments(name, function, views[term.of]))
+                value = function(**_arguments(name, term, views[term.of]))
                 _check_value(name, value, enhanced.requires_grad)
                 if term.decibels:
                     value = value / self.options.si_sdr_unit
@@ -185,12 +184,9 @@ def _own_term(name: str, weight: float, function: LossTerm | str) -> Term:
     return Term(function)
 
 
-def _arguments(name: str, function: LossTerm, given: dict[str, Any]) -> dict[str, Any]:
-    """Return those of the arguments that a function takes."""
-    taken = {}
-    for key in signature(function).parameters:
-        if key in given:
-            taken[key] = given[key]
+def _arguments(name: str, term: Term, given: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the arguments that the function of a term takes."""
+    taken = {key: given[key] for key in term.arguments if key in given}
     if "noisy" in taken and taken["noisy"] is None:
         raise ValueError(f"the term {name} needs the noisy signal")
     return taken
