@@ -172,16 +172,13 @@ class NetworkProcess:
 
     def __call__(self, noisy: np.ndarray, sample_rate: int) -> np.ndarray:
         torch = need("torch", "train")
+        from ..networks.network import evaluating
+
         network = self.network.at(sample_rate)
-        training = network.training
-        network.eval()
         device = next((weight.device for weight in network.parameters()), "cpu")
         signal = torch.from_numpy(noisy.astype(np.float32))[None].to(device)
-        try:
-            with torch.no_grad():
-                return network.enhance(signal)[0].cpu().numpy()
-        finally:
-            network.train(training)
+        with torch.no_grad(), evaluating(network):
+            return network.enhance(signal)[0].cpu().numpy()
 
 
 def as_system(system: Any, threads: int = 1) -> System:

@@ -17,6 +17,7 @@ from torch.nn.functional import pad
 
 from ..nn.talker import TalkerScale
 from .bottleneck import DualPathBlock
+from .network import evaluating
 from .streaming import StreamingEnhancer
 
 SPEAKING = 10**-3.5  # of the power of the loudest hop
@@ -46,19 +47,16 @@ def describe(network: StreamingEnhancer, audio: Tensor) -> Vectors:
 def _mean_states(network: StreamingEnhancer, audio: Tensor, share: Tensor) -> Vectors:
     """Return the means over hops of what the time mixers put out. share: weights (B, T)."""
     means: Vectors = {}
-    modes = [(module, module.training) for module in network.modules()]
     hooks = []
     for name, block, _ in _adaptive(network):
         keep = partial(_keep_mean, means, name, share)
         hooks.append(block.time.register_forward_hook(keep))
-    network.eval()
     try:
-        network(audio)
+        with evaluating(network):
+            network(audio)
     finally:
         for hook in hooks:
             hook.remove()
-        for module, training in modes:
-            module.training = training
     return means
 
 

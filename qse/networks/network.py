@@ -2,6 +2,8 @@
 export."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -86,3 +88,15 @@ class StreamingNetwork(Network, Stateful):
         silence = latency + -(samples + latency) % self.config.hop_length
         enhanced, _ = self(F.pad(noisy, (0, silence)), state)
         return enhanced[:, latency : latency + samples]
+
+
+@contextmanager
+def evaluating(network: nn.Module) -> Iterator[None]:
+    """Hold a network in evaluation mode; after it, return each of its modules to its own mode."""
+    modes = [(module, module.training) for module in network.modules()]
+    network.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training

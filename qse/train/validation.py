@@ -12,6 +12,7 @@ from ..data.datasets import Stages
 from ..evaluate import metrics
 from ..evaluate.pool import spread
 from ..networks import Network
+from ..networks.network import evaluating
 from . import score_worker
 from .exchange import count, gather
 from .score_worker import Output
@@ -64,8 +65,6 @@ def validate(
     nan if a pair has no score, as when the network is silent: this does not end a run. {} if one of
     the processes was `stopped` before it had scored its share.
     """
-    training = network.training
-    network.eval()
     share = pairs[rank::processes]
     outputs = _outputs(network, share, device, stopped)
     jobs = min(jobs, len(share))
@@ -75,11 +74,11 @@ def validate(
         scored = map(score_worker.scores, outputs)
     progress(0, len(share))
     found = {}
-    for number, scores in scored:
-        found[number] = scores
-        progress(len(found), len(share))
+    with evaluating(network):  # `scored` enhances as it goes
+        for number, scores in scored:
+            found[number] = scores
+            progress(len(found), len(share))
     rows = gather([found[number] for number in sorted(found)])
-    network.train(training)
     if len(rows) < len(pairs):
         return {}
     means = {}
