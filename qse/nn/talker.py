@@ -44,20 +44,20 @@ class TalkerScale(nn.Module):
         In training mode, those that are heard enter the statistics first.
         """
         weights = heard[:, None, None, None]
-        bands = found.shape[1]
+        mean = self.mean[: found.shape[1]]
         if self.training:
-            self._track(found, weights, bands)
-        return weights * (found - self.mean[:bands]) / self.variance.sqrt()
+            self._track(found, weights, mean)
+        return weights * (found - mean) / self.variance.sqrt()
 
-    def _track(self, found: Tensor, weights: Tensor, bands: int) -> None:
+    def _track(self, found: Tensor, weights: Tensor, mean: Tensor) -> None:
         """Move the statistics towards those of the means with weight 1, without a decision on the
         CPU: by the share of these in all, but at least in MEMORY, talkers."""
         count = weights.sum()
         self.talkers += count
         share = count / self.talkers.clamp(1, MEMORY)
 
-        def mean(values: Tensor) -> Tensor:
+        def over_talkers(values: Tensor) -> Tensor:
             return (weights * values).sum(0) / count.clamp_min(1)
 
-        self.mean[:bands].lerp_(mean(found), share)
-        self.variance.lerp_(mean((found - self.mean[:bands]).square()).mean(), share)
+        mean.lerp_(over_talkers(found), share)
+        self.variance.lerp_(over_talkers((found - mean).square()).mean(), share)

@@ -36,8 +36,8 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class Own:
-    """What a caller brings to a run as objects: network, loss and source of batches; None: that of
-    the configuration."""
+    """Hold what a caller brings to a run as objects: network, loss and source of batches; None:
+    that of the configuration."""
 
     network: Network | None = None
     loss: LossConfig | WeightedSum | LossTerm | None = None

@@ -231,7 +231,7 @@ def test_run_lets_all_threads_work_on_every_file(here, model_at, monkeypatch, fi
 
 @pytest.mark.parametrize("change", ["longer", "other samples"])
 def test_a_recording_that_is_written_meanwhile_is_not_replaced(here, model_at, change):
-    """What its writer has added would be lost."""
+    """Keep what its writer has added, which would be lost."""
     path = make(here / "a.wav", 200_000)
     written = []
 
