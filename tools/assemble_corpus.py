@@ -9,7 +9,9 @@ paths       globs, separated by spaces; `*` also matches `/`, `?` stands for a s
             letters does not matter
 exclude     globs likewise, or plain words: a file is left out if a word of its path begins with one
 group       name of the folder in OUT/noise or OUT/speech; `x-folder:2` is x- and the second path
-            component, `x-name:9` x- and the first nine characters of the file name
+            component, `x-name:9` x- and the first nine characters of the file name, `x-client:12`
+            x- and 12 characters of the client_id of tables of Common Voice (*.tsv), `various-x`
+            for clips of which they name none
 use         experiments: no licence is stated, or it excludes commercial use; left out unless
             --experiments is given. training, or no such column: any use
 
@@ -29,7 +31,7 @@ import soundfile
 import soxr
 from audio_prints import ALIKE, PATCH, SAME, directions, log_mel, power_spectra, references
 from numpy.lib.stride_tricks import sliding_window_view
-from repository_files import Row, contents, open_repository, read_table
+from repository_files import Row, clients, contents, open_repository, read_table
 from source_rows import name_of, wanted
 
 ORIGIN = ["kind", "id", "group", "repository", "path", "licence"]
@@ -111,7 +113,7 @@ class Corpus:
         with open(self.out / name, "a") as file:
             file.write("\t".join(map(str, fields)) + "\n")
 
-    def add(self, row: Row, path: str, name: str, content: bytes) -> str | None:
+    def add(self, row: Row, path: str, name: str, content: bytes, client: str) -> str | None:
         """Store one file of a repository; returns None, or the reason why it is left out."""
         if name in self.objects:
             return "copy"
@@ -138,7 +140,7 @@ class Corpus:
         self.objects.append(name)
         self.prints.append(mark)
         self.seconds.append(seconds)
-        self._write(row, path, audio, rate)
+        self._write(row, path, audio, rate, client)
         return None
 
     def _likeness(self, mel: np.ndarray, kind: str) -> float:
@@ -157,9 +159,9 @@ class Corpus:
         as_long = np.flatnonzero(np.abs(np.array(self.seconds) / seconds - 1) < 0.02)
         return any(self.prints[i] @ mark > SAME for i in as_long)
 
-    def _write(self, row: Row, path: str, audio: np.ndarray, rate: int) -> None:
+    def _write(self, row: Row, path: str, audio: np.ndarray, rate: int, client: str) -> None:
         """Write the recording, and its line in the index."""
-        group, id_ = name_of(path, row)
+        group, id_ = name_of(path, row, client)
         target = self.out / row["kind"] / group / f"{id_}.flac"
         target.parent.mkdir(parents=True, exist_ok=True)
         soundfile.write(target, audio * min(1, 0.99 / np.abs(audio).max()), rate, subtype="PCM_16")
@@ -174,9 +176,11 @@ class Corpus:
         for path, name in files.items():
             if wanted(path, row) and (row["repository"], path) not in self.seen:
                 new[path] = name
+        speaks = clients(git, files) if "client:" in row["group"] else {}
         counts = collections.Counter[str]()
         for (path, name), content in zip(new.items(), contents(git, new.values()), strict=True):
-            reason = "missing" if content is None else self.add(row, path, name, content)
+            client = speaks.get(Path(path).name, "")
+            reason = "missing" if content is None else self.add(row, path, name, content, client)
             counts[reason.split(" (")[0] if reason else "kept"] += 1
             if reason:
                 self.append("dropped.tsv", [row["kind"], row["repository"], path, reason])

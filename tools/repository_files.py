@@ -37,6 +37,18 @@ def open_repository(repository: str, folder: Path) -> tuple[list[str], dict[str,
     return git, files
 
 
+def clients(git: list[str], files: dict[str, str]) -> dict[str, str]:
+    """Return {clip: client_id} of the tables (.tsv) of Common Voice among files of a repository."""
+    tables = [name for path, name in files.items() if path.endswith(".tsv")]
+    found = {}
+    for content in contents(git, tables):
+        lines = (content or b"").decode(errors="replace").split("\n")
+        for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+            if row.get("client_id") and row.get("path"):
+                found[row["path"]] = row["client_id"]
+    return found
+
+
 def contents(git: list[str], names: Collection[str]) -> Iterator[bytes | None]:
     """Yield the content of each object of a repository, None where it is missing."""
     with tempfile.TemporaryFile() as wanted:

@@ -37,11 +37,13 @@ def matches(path: str, globs: list[str]) -> bool:
     return any(fnmatch.fnmatchcase(path, glob) for glob in globs)
 
 
-def name_of(path: str, row: Row) -> tuple[str, str]:
-    """Return the group and the id of a file."""
+def name_of(path: str, row: Row, client: str = "") -> tuple[str, str]:
+    """Return the group and the id of a file. client: who speaks, where a table names them."""
     group = row["group"]
-    part = re.fullmatch("(.*?)(folder|name):(.*)", group)
-    if part:
+    part = re.fullmatch("(.*?)(folder|name|client):(.*)", group)
+    if part and part[2] == "client":
+        group = f"{part[1]}{client[: int(part[3])]}" if client else f"various-{part[1]}"
+    elif part:
         number = int(part[3])
         named = path.split("/")[number - 1] if part[2] == "folder" else Path(path).name[:number]
         group = part[1] + named

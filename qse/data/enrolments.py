@@ -1,7 +1,7 @@
 """Draw enrolments: speech of the talkers of a batch from other moments, rooms and noise, which the
 network is told beforehand.
 
-Glossary: B items of a batch, I items with an enrolment, N samples.
+Glossary: B items of a batch, I items with an enrolment, N samples, G groups.
 """
 
 from typing import NamedTuple
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ..errors import QseError
 from ..torch_device import uploaded
 from .augmentation import change_speed
 from .filters import reverberate
@@ -18,6 +19,8 @@ from .mix_config import MixConfig
 from .multi_rate import WIDE_BAND
 from .sampling import BatchRng, CorpusSampler
 
+SEVERAL = "various"  # so begin the names of groups whose speakers are several, or unknown
+LEAST = 4  # recordings of a talker, so that an enrolment is mostly of another one than the segment
 SNR = (15.0, 40.0)  # dB
 LEVEL = (-40.0, -12.0)  # dBFS, over active frames
 
@@ -37,9 +40,18 @@ class Enrolments:
         self.config = config
         self.sampler = sampler
         self.rooms = rooms
+        names = sampler.corpus.names
+        single = torch.tensor([not name.startswith(SEVERAL) for name in names])
+        self.known = single & (sampler.sizes >= LEAST)  # groups that can be told, bool (G,)
+        if not self.known.any():
+            raise QseError(
+                f"mix.enrolment_chance: no speaker has {LEAST} recordings; put those of each "
+                f"speaker into a sub-folder, and not into one whose name begins with {SEVERAL!r}"
+            )
 
-    def choose(self, rng: BatchRng, allowed: Tensor) -> Told:
-        """Choose among the items `allowed`, bool (B,)."""
+    def choose(self, rng: BatchRng, speakers: Tensor, allowed: Tensor) -> Told:
+        """Choose among the items `allowed`, bool (B,), those whose speaker, (B,), is known."""
+        allowed = allowed & self.known[speakers]
         told = rng.coin(self.config.enrolment_chance, len(allowed)) & allowed
         absent = rng.coin(self.config.enrolment_absent_chance, len(allowed)) & told
         return Told(told, absent)

@@ -92,7 +92,7 @@ class NoiseMixer:
         reverberant, clean = self._room(rng, speech, ~no_noise)
         voices = reverberant
         # nothing is drawn of what a recipe does not have, so that it keeps its batches
-        told = self._told(rng, ~no_speech)
+        told = self._told(rng, speakers, ~no_speech)
         if config.others_chance:
             allowed = ~(no_speech | no_noise)
             reverberant, clean, voices = self._others.around(
@@ -110,9 +110,9 @@ class NoiseMixer:
         switched_on = self._switched_on(rng, size)
         return Batch(noisy * switched_on, clean * switched_on, config.sample_rate, enrolment)
 
-    def _told(self, rng: BatchRng, allowed: Tensor) -> Told:
+    def _told(self, rng: BatchRng, speakers: Tensor, allowed: Tensor) -> Told:
         if self.config.enrolment_chance:
-            return self._enrolments.choose(rng, allowed)
+            return self._enrolments.choose(rng, speakers, allowed)
         none = torch.zeros(len(allowed), dtype=torch.bool)
         return Told(none, none)
 

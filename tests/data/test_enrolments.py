@@ -10,6 +10,7 @@ from made_corpora import RATE, only, sine, tone
 from qse.data.corpus import Corpus
 from qse.data.mix_config import MixConfig
 from qse.data.noise_mixing import NoiseMixer
+from qse.errors import QseError
 
 TONES = (500, 1500)  # Hz of what the two talkers say
 SETTINGS = only(
@@ -27,11 +28,13 @@ SETTINGS = only(
 )
 
 
-def mixed(rate: int = RATE, **changes):
-    """Return a batch of 32 items without noise."""
+def mixed(rate: int = RATE, names: str = "aaaabbbb", **changes):
+    """Return a batch of 32 items without noise, of eight recordings in the groups `names`."""
     config = MixConfig(**{**vars(SETTINGS), "sample_rate": rate, **changes})
     tones = [sine(hertz * RATE / rate, 4.0 * rate / RATE) for hertz in TONES]
-    speech = Corpus.of(tones, ["a", "b"], sample_rate=rate)
+    recordings = [tones[name == "b"] for name in names]
+    groups = [{"v": "various-names"}.get(name, name) for name in names]
+    speech = Corpus.of(recordings, groups, sample_rate=rate)
     silence = Corpus.of([np.zeros(rate, dtype="i2")], [""], sample_rate=rate)
     return NoiseMixer(config, speech, silence, seed=4).batch(0, 32)
 
@@ -67,6 +70,15 @@ def test_others_are_never_in_the_target_of_an_item_whose_talker_is_told():
         low, high = sorted(tone(clean, hertz) for hertz in TONES)
         shares.append(low / high)
     assert max(shares) > 0.1  # that of the other one, who began
+
+
+def test_groups_of_several_speakers_or_few_recordings_are_not_told():
+    for names, chosen in (("aaaabbb", 500), ("bbbbvvvvv", 1500)):
+        batch = mixed(names=names, enrolment_chance=1.0, enrolment_absent_chance=0.0)
+        told = [said(enrolment) for enrolment in batch.enrolment if enrolment.any()]
+        assert set(told) == {chosen} and len(told) < 32
+    with pytest.raises(QseError, match="no speaker has 4 recordings"):
+        mixed(names="aaabbbvvvv")
 
 
 def test_a_recipe_without_enrolments_keeps_its_batches():

@@ -120,6 +120,18 @@ def test_recordings_are_chosen_by_path_and_kept_with_their_origin(assemble, tmp_
         np.testing.assert_allclose(kept, original[: len(kept)] - original.mean(), atol=1e-3)
 
 
+def test_speakers_of_common_voice_are_the_clients_of_its_tables(assemble, tmp_path):
+    files = {f"en/clips/{n}.wav": noise(n, pause=True) for n in range(4)}
+    said = ['abcdef\t0.wav\tIt said "no', "abcdeg\t1.wav\t", "abcdef\t2.wav\t"]
+    files["en/validated.tsv"] = "\n".join(["client_id\tpath\tsentence", *said]).encode()
+    files["en/reported.tsv"] = b"sentence\treason\nx\ty\n"
+    commit(tmp_path / "owner+voices", files)
+    row = {"kind": "speech", "repository": "owner/voices", "paths": "*", "group": "cv-client:6"}
+    index = listed(assemble(row), "index.tsv")
+    found = {line["path"][-5]: line["group"] for line in index}
+    assert found == {"0": "cv-abcdef", "1": "cv-abcdeg", "2": "cv-abcdef", "3": "various-cv"}
+
+
 def test_useless_files_are_dropped_with_their_reason(assemble, tmp_path):
     same = noise(6, pause=True)
     files = {
