@@ -5,7 +5,7 @@ Features are (B, 4, C, T, F). Inside a block tokens are channel-last: (B, T, F, 
 """
 
 import copy
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..nn.linear import QuaternionLinear
 from ..nn.look_ahead import LookAhead
 from ..nn.norm import QuaternionLayerNorm
 from ..nn.state import State, Stateful, delay
-from ..nn.talker import TalkerScale
+from ..nn.talker import adapted
 from .time_mixers import (
     BandAttentionName,
     TimeMixerName,
@@ -31,7 +31,7 @@ BRANCHES = {  # branches that can be pruned, and the parts of each
     "feed": ("norm_feed", "feed"),
 }
 # the last layer of each branch
-LAST = {"attention": "attention.out.", "time": "time_out.", "feed": "feed.2.", "talker": "talker."}
+LAST = {"attention": "attention.out.", "time": "time_out.", "feed": "feed.2."}
 
 
 class DualPathBlock(Stateful):
@@ -41,8 +41,7 @@ class DualPathBlock(Stateful):
     (B, T, F, 4, C) -> (B, T, F, 4, C), as many frames late as the time mixer looks ahead. State:
     the time mixer's, for the GRU (B * F, 4, C); {} without one; of one that looks ahead {"time":
     its state, "delay": (B, frames, F, 4, C)}; of a block that adapts to a talker {"time": its
-    state, "talker": (B * F, 4, C)}. The latter is what `heard` has returned, or zeros: it does not
-    change.
+    state, "scale" and "shift": (B * F, 4, C)}, entries of `TalkerCode`, or zeros: these stay.
     """
 
     real_weights = ("band",)
@@ -77,7 +76,7 @@ class DualPathBlock(Stateful):
         for branch in pruned:
             for part in BRANCHES[branch]:
                 setattr(self, part, None)
-        self.talker: TalkerScale | None = None
+        self.adapts = False
 
     def adapt_(self) -> None:
         """Let the time mixer, if there is one, adapt to a talker. Raises ValueError for one that
@@ -85,7 +84,7 @@ class DualPathBlock(Stateful):
         if self.frames_ahead:
             raise ValueError(f"{type(self.time).__name__} looks ahead, and adapts to no talker")
         if self.time is not None:
-            self.talker = TalkerScale(self.time_out.weight.shape[-1], len(self.band))
+            self.adapts = True
 
     def forward(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         batch = x.shape[:2]
@@ -95,8 +94,8 @@ class DualPathBlock(Stateful):
         after: State = {}
         if self.time is not None and self.frames_ahead:
             x, after = self._mix_ahead(x, state or {})
-        elif self.talker is not None:
-            y, after = self._mixed_for(self.talker, x, state or {})
+        elif self.adapts:
+            y, after = self._mixed_for(x, state or {})
             x = x + y
         elif self.time is not None:
             y, after = self._mixed(x, state)
@@ -109,13 +108,12 @@ class DualPathBlock(Stateful):
         y, state = self.time(self._of_bands(x), state)
         return self._of_frames(self.time_out(y), x), state
 
-    def _mixed_for(self, scale: TalkerScale, x: Tensor, state: Any) -> tuple[Tensor, State]:
+    def _mixed_for(self, x: Tensor, state: Any) -> tuple[Tensor, State]:
         y = self._of_bands(x)
-        talker = state.get("talker")
-        if talker is None:
-            talker = y.new_zeros(y.shape[0], *y.shape[2:])
-        y, mixer = self.time(scale(y, talker), state.get("time"))
-        return self._of_frames(self.time_out(y), x), {"time": mixer, "talker": talker}
+        none = y.new_zeros(y.shape[0], *y.shape[2:])
+        entries = {name: state.get(name, none) for name in ("scale", "shift")}
+        y, mixer = self.time(adapted(y, **entries), state.get("time"))
+        return self._of_frames(self.time_out(y), x), {"time": mixer, **entries}
 
     def _of_bands(self, x: Tensor) -> Tensor:
         """Return the normalised tokens of each band as a sequence: (B F, T, 4, C)."""
@@ -150,8 +148,7 @@ class DualPathBlock(Stateful):
     def branches(self) -> dict[str, tuple[str, ...]]:
         """Return the parts of each branch that is not pruned."""
         pruned = self.pruned_parts()
-        found = {branch: parts for branch, parts in BRANCHES.items() if parts[0] not in pruned}
-        return found if self.talker is None else {**found, "talker": ("talker",)}
+        return {branch: parts for branch, parts in BRANCHES.items() if parts[0] not in pruned}
 
     def make_identity_(self, branch: str) -> None:
         """Let a branch add nothing, from which it can be trained: zero its last weights."""
@@ -203,6 +200,12 @@ class Bottleneck(Stateful):
         bottleneck = copy.copy(self)
         bottleneck._modules = {"blocks": blocks}
         return bottleneck
+
+    def adaptive(self) -> Iterator[tuple[str, DualPathBlock]]:
+        """Yield the blocks that adapt to a talker, with their names."""
+        for name, block in self.blocks.items():
+            if isinstance(block, DualPathBlock) and block.adapts:
+                yield name, block
 
     def pruned_parts(self) -> list[str]:
         """Return the beginnings of the names of weights that a network with more look-ahead

@@ -28,6 +28,7 @@ from ..nn.mask import MagnitudePhaseMask
 from ..nn.real_head import RealHead
 from ..nn.state import Stateful
 from ..nn.stft import Analysis, Synthesis
+from ..nn.talker import TalkerCode
 from .algebra import convert_
 from .bottleneck import BRANCHES, Bottleneck, DualPathBlock
 from .dense_block import CausalUnit, ConvUnit, DenseBlock
@@ -110,6 +111,10 @@ class StreamingEnhancer(StreamingNetwork):
         self.encoder = Encoder(config)
         self.bottleneck = Bottleneck(_blocks(config), _look_ahead(config))
         self.decoder = Decoder(config)
+        if config.talker:
+            channels = {name: config.channels[2] for name, _ in self.bottleneck.adaptive()}
+            shared = config.at(min(REFERENCE_RATE, config.sample_rate))
+            self.talker = TalkerCode(channels, _bands(shared))
         self.mask = MagnitudePhaseMask()
         self._made: dict[tuple, StreamingEnhancer] = {}  # see `at`
         self._set(config)
@@ -167,18 +172,24 @@ class StreamingEnhancer(StreamingNetwork):
 
     def forward(self, audio: Tensor, state: dict | None = None) -> tuple[Tensor, dict]:
         state = state or {}
-        after = {}
-        gain, after["level"] = self.level(audio, state.get("level"))  # B, T
-        spec, after["analysis"] = self.analysis(audio, state.get("analysis"))  # B, 2, T, F + 1
-        x = self.features(spec, gain)  # B, 4, 1, T, F
-        (x0, x1, x2), after["encoder"] = self.encoder(x, state.get("encoder"))
-        x2, after["bottleneck"] = self.bottleneck(x2, state.get("bottleneck"))
+        (spec, x0, x1, x2), after = self.encoded(audio, state)
         if self.delays:  # until the bottleneck puts out the same frame
             waiting = {"spec": spec, "skip0": x0, "skip1": x1}
             (spec, x0, x1), after["delays"] = self._delayed(waiting, state.get("delays"))
         o, after["decoder"] = self.decoder((x0, x1, x2), state.get("decoder"))  # B, 3, T, F
         enhanced, after["synthesis"] = self.synthesis(self.mask(spec, o), state.get("synthesis"))
         return enhanced, after
+
+    def encoded(self, audio: Tensor, state: dict) -> tuple[tuple[Tensor, ...], dict]:
+        """Return what the decoder and the mask need of `audio`: (spectrum (B, 2, T, F + 1), the
+        two skips, the bottleneck's features), and the states of the parts that have run."""
+        after = {}
+        gain, after["level"] = self.level(audio, state.get("level"))  # B, T
+        spec, after["analysis"] = self.analysis(audio, state.get("analysis"))
+        x = self.features(spec, gain)  # B, 4, 1, T, F
+        (x0, x1, x2), after["encoder"] = self.encoder(x, state.get("encoder"))
+        x2, after["bottleneck"] = self.bottleneck(x2, state.get("bottleneck"))
+        return (spec, x0, x1, x2), after
 
     def _delayed(self, signals: dict[str, Tensor], state: dict | None) -> tuple[list[Tensor], dict]:
         delayed = []

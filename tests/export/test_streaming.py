@@ -16,7 +16,8 @@ from small_networks import offline, streaming
 from qse.errors import QseError
 from qse.export import streaming as export
 from qse.export.lowering import lower
-from qse.networks.enrolment import beginning, describe
+from qse.export.real_form import reals
+from qse.networks.enrolment import beginning, describe, mean_states
 from qse.nn.state import flatten_state
 from qse.runtime.engine import Engine
 
@@ -225,6 +226,7 @@ def test_export_stream_of_a_network_that_adapts_to_a_talker(tmp_path, monkeypatc
     """The talker is an entry of the graph's state, found by the states of the graph as well."""
     monkeypatch.setattr(export, "disagreement", functools.partial(export.disagreement, seconds=2.5))
     network = streaming(talker=True)
+    torch.nn.init.normal_(network.talker.entries["block0"].weight, std=0.1)
     path = tmp_path / "talker.onnx"
     export.export_stream(network, path, **ABOUT)
     engine = Engine(path)
@@ -235,10 +237,15 @@ def test_export_stream_of_a_network_that_adapts_to_a_talker(tmp_path, monkeypatc
     for hop in speech:
         _, state = engine.step(hop, state)
         heard.append(state["state.bottleneck.block0.time"])
-    mean = np.mean(heard, 0)  # in the order of components that the graph has
-    begin = beginning(network, describe(network, torch.from_numpy(speech).view(1, -1)))
-    expected, _ = network(torch.from_numpy(noisy).view(1, -1), begin)
-    state = {**engine.initial_state(), "state.bottleneck.block0.talker": mean}
+    audio = torch.from_numpy(speech).view(1, -1)
+    means, _ = mean_states(network, audio)
+    np.testing.assert_allclose(np.mean(heard, 0), reals(means["block0"][0]), atol=1e-5)
+    entries = describe(network, audio)
+    expected, _ = network(torch.from_numpy(noisy).view(1, -1), beginning(network, entries))
+    begin = {}
+    for name, entry in zip(("scale", "shift"), entries["block0"][0], strict=True):
+        begin[f"state.bottleneck.block0.{name}"] = reals(entry).numpy()
+    state = {**engine.initial_state(), **begin}
     found = []
     for hop in noisy:
         enhanced, state = engine.step(hop, state)
@@ -246,4 +253,5 @@ def test_export_stream_of_a_network_that_adapts_to_a_talker(tmp_path, monkeypatc
     assert np.abs(np.concatenate(found) - expected[0].numpy()).max() < 1e-5
     plain, _ = network(torch.from_numpy(noisy).view(1, -1))
     assert np.abs((plain - expected).numpy()).max() > 1e-3
-    np.testing.assert_array_equal(state["state.bottleneck.block0.talker"], mean)
+    for name, entry in begin.items():
+        np.testing.assert_array_equal(state[name], entry)

@@ -179,15 +179,18 @@ def test_training_loss_begins_streams_with_their_talkers():
     torch.manual_seed(0)
     net = unsettle(build_network({**TINY, "talker": True}).eval())
     torch.nn.init.normal_(net.decoder.head.weight, std=0.3)
+    entries = net.talker.entries.values()
+    for layer in entries:
+        torch.nn.init.zeros_(layer.weight)
     noisy = 0.1 * torch.randn(2, 3200)
     enrolment = 0.1 * torch.randn(2, 1600) * torch.tensor([[1.0], [0.0]])
     loss = TrainingLoss(RMS)
     told = Batch(noisy, 0 * noisy, 16000, enrolment)
     untold = to_silence(noisy)
     with torch.no_grad():
-        assert loss(net, told, {})[0] == loss(net, untold, {})[0]  # its layer is zero at first
-    for block in net.bottleneck.blocks.values():
-        torch.nn.init.normal_(block.talker.scale.weight, std=0.5)
+        assert loss(net, told, {})[0] == loss(net, untold, {})[0]  # its entries are zero
+    for layer in entries:
+        torch.nn.init.normal_(layer.weight, std=0.3)
     first, second = told[0][:1], told[0][1:]
     values = {}
     for name, part, speech in (("first", first, enrolment[:1]), ("second", second, enrolment[1:])):
@@ -196,5 +199,5 @@ def test_training_loss_begins_streams_with_their_talkers():
             values[name] = float((with_talker - loss(net, to_silence(part), {})[0]).abs())
     assert values["first"] > 1e-4 and values["second"] == 0
     loss(net, told, {})[0].backward()
-    for block in net.bottleneck.blocks.values():
-        assert block.talker.scale.weight.grad.abs().max() > 0
+    for layer in (net.talker.code, *entries):
+        assert layer.weight.grad.abs().max() > 0

@@ -13,6 +13,7 @@ from tensors import as_trained
 
 from qse.errors import QseError
 from qse.networks import build_network, weights
+from qse.networks.enrolment import beginning, describe
 from qse.train.run import train
 from qse.train.warm_start import grow, start_from
 
@@ -42,6 +43,17 @@ def test_start_with_a_branch_that_was_pruned(branch):
     noisy = 0.1 * torch.randn(1, 1600)
     with torch.no_grad():
         assert torch.equal(full.enhance(noisy), small.enhance(noisy))
+
+
+def test_start_from_a_network_that_adapts_to_no_talker():
+    """The network that does adapts to nobody yet, whoever is told."""
+    plain = as_trained(build_network(TINY))
+    adaptive = build_network({**TINY, "talker": True}).eval()
+    grow(adaptive, plain.state_dict())
+    noisy = 0.1 * torch.randn(1, 1600)
+    with torch.no_grad():
+        told = beginning(adaptive, describe(adaptive, noisy))
+        assert torch.equal(adaptive.enhance(noisy, told), plain.enhance(noisy))
 
 
 def test_start_refuses_a_branch_of_which_a_part_is_missing():
