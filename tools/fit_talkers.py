@@ -14,6 +14,7 @@ enrolments by their codes, for a sixth of the speakers who are left out, before 
 
 import argparse
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,7 +56,7 @@ class Voices:
     over them."""
 
     def __init__(self, network: StreamingEnhancer, corpora: list[Path], run: Path) -> None:
-        mix = read_config(run / CONFIG).mix
+        mix = replace(read_config(run / CONFIG).mix, sample_rate=WIDE_BAND)  # as enrolments are
         speech, noise = (Corpus.read(folder, mix.sample_rate) for folder in corpora)
         cpu = torch.device("cpu")
         self.network = network.at(WIDE_BAND)
