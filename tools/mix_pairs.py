@@ -75,6 +75,8 @@ class Recordings:
     def read(self, row: Row) -> np.ndarray:
         path = self.corpus / row["kind"] / row["group"] / f"{row['id']}.flac"
         audio, rate = soundfile.read(path, dtype="float64")
+        if not len(audio):
+            raise SystemExit(f"{path} holds no samples: leave it out")
         return soxr.resample(audio, rate, self.rate, quality="VHQ")
 
     def speech(self, samples: int) -> tuple[str, np.ndarray]:
@@ -94,6 +96,9 @@ class Recordings:
         row = next(self.rows[next(self.groups)])
         audio = self.read(row)
         fade = round(FADE * self.rate)
+        if len(audio) <= fade:
+            name = f"{row['group']}/{row['id']}"
+            raise SystemExit(f"{name} is too short to be repeated: leave it out")
         rise = np.linspace(0, 1, fade)
         piece = audio
         while len(audio) < samples:

@@ -227,6 +227,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
 
+    if given.out.exists() and any(given.out.iterdir()):
+        raise SystemExit(f"{given.out} is not empty: name a new folder")
     studio = Studio(given.corpus, given.sample_rate, given.seed)
     lines: dict[str, list[str]] = {}
     for folder, scene in scenes(studio, given.count):

@@ -72,6 +72,18 @@ def test_silence_in_a_noise_is_not_taken(monkeypatch, corpus, tmp_path):
     assert np.isfinite(noisy).all()
 
 
+@pytest.mark.parametrize(
+    "group, samples", [("noise/c-x", 0), ("noise/c-x", 320), ("speech/a-1", 0)]
+)
+def test_recordings_that_fill_no_pair_are_named(monkeypatch, corpus, tmp_path, group, samples):
+    for number in range(2):
+        path = corpus / group / f"{number}.flac"
+        with path.open("wb") as file:  # libsndfile writes no FLAC without samples
+            soundfile.write(file, np.ones(samples), RATE, format="WAV")
+    with pytest.raises(SystemExit, match=rf"{group[-3:]}/\d.*leave it out"):
+        _mix(monkeypatch, corpus, tmp_path / "pairs")
+
+
 def test_same_seed_gives_same_pairs(monkeypatch, corpus, tmp_path):
     found = {}
     for name, seed in (("one", "3"), ("two", "3"), ("other", "4")):

@@ -115,3 +115,23 @@ def test_reflections_of_a_close_talker_are_weaker():
     direct = round(mix_talkers.DIRECT * RATE)
     ratio = 10 * np.log10(np.square(near[:direct]).sum() / np.square(near[direct:]).sum())
     assert 8.0 <= ratio <= 15.0 and near[0] == 1.0
+
+
+def test_an_enrolment_of_empty_recordings_ends(tmp_path):
+    path = tmp_path / "speech/a-1/0.flac"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:  # libsndfile writes no FLAC without samples
+        soundfile.write(file, np.zeros(0), RATE, format="WAV")
+    row = {"kind": "speech", "group": "a-1", "id": "0"}
+    recordings = mix_talkers.Recordings(tmp_path, [row], RATE, np.random.default_rng(0))
+    with pytest.raises(SystemExit, match="0.flac holds no samples"):
+        recordings.read(row)
+
+
+def test_files_of_a_folder_are_not_replaced(talkers, monkeypatch):
+    before = (talkers / "told/noisy/t000.flac").read_bytes()
+    line = ["mix_talkers.py", "--corpus", str(talkers.parent / "corpus"), "--out", str(talkers)]
+    monkeypatch.setattr(sys, "argv", line)
+    with pytest.raises(SystemExit, match="name a new folder"):
+        mix_talkers.main()
+    assert (talkers / "told/noisy/t000.flac").read_bytes() == before
