@@ -18,6 +18,7 @@ from ..errors import QseError
 Row = dict[str, Any]
 SCORES = "scores.csv"
 SETTINGS = "settings.json"
+WRITTEN = ("summary.json", "summary.md", "spectrograms.png")  # at the end
 CURE = "name another folder, or delete this one"
 FORM: Any = {"newline": "", "encoding": "utf-8", "errors": "surrogateescape"}  # names: any bytes
 TEXT = ("name", "stamp", "error")  # columns that are not numbers
@@ -30,7 +31,8 @@ class Store:
 
     Rows that are there already are kept if they have no error and their stamp is the one in
     `stamps`. findings: the saved summary if it holds for all of them, else None.
-    Raises QseError if the folder holds an evaluation with other settings.
+    Raises QseError if the folder holds an evaluation with other settings, or files of these names
+    that are none of an evaluation.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Store:
         """Return the rows of the folder. QseError if they are of other settings, or of unknown
         ones."""
         if not self._table.is_file():
+            self._check_free(settings)
             return []
         if not self._settings.is_file():
             raise QseError(f"{self._table} is there without {SETTINGS} beside it: {CURE}")
@@ -89,6 +92,17 @@ class Store:
         if set().union(*rows) - set(self.columns):
             raise QseError(f"{self._table} has other columns: {CURE}")
         return rows
+
+    def _check_free(self, settings: dict[str, Any]) -> None:
+        """Raise QseError for files that no evaluation has written here, as there is no table.
+
+        Settings are written before the table: those of this evaluation are its own.
+        """
+        found = [name for name in WRITTEN if (self.folder / name).exists()]
+        if read_settings(self.folder) not in ({}, settings):
+            found.append(SETTINGS)
+        if found:
+            raise QseError(f"{self.folder / found[0]} is there without {SCORES} beside it: {CURE}")
 
     def _saved(self) -> dict[str, Any] | None:
         """Return the summary of the folder, None if there is none, or one that is damaged."""

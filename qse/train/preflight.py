@@ -26,7 +26,7 @@ from .validation_pairs import find_pairs, rate_of
 from .warm_start import start_from
 
 # of a run, complete or not
-RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv")
+RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv", "curves.png")
 
 
 class Start(NamedTuple):

@@ -59,19 +59,24 @@ def find_recipe(recipe: str) -> Path:
     raise QseError(f"no recipe called {recipe}: there are {names}; a path to a TOML file works too")
 
 
-def write_config(path: Path, config: RunConfig, network: Network) -> None:
+def write_config(path: Path, config: RunConfig, network: Network, overwrite: bool = True) -> None:
     """Write the complete configuration, defaults included, as TOML; `network` is the one that it
     describes.
 
-    Raises QseError where it cannot be written.
+    Raises QseError where it cannot be written, or, without `overwrite`, would replace another text,
+    as the recipe itself.
     """
     import tomli_w
 
     tables = asdict(config)
     tables["model"] = {"network": config.model["network"], **asdict(network.config)}
+    text = tomli_w.dumps(tables)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, tomli_w.dumps(tables))
+        others = not overwrite and path.exists()
+        if others and path.read_text(encoding="utf-8", errors="replace") != text:
+            raise QseError(f"{path}: would be replaced; name another folder, or delete it")
+        write_text(path, text)
     except OSError as error:
         raise QseError(
             f"{path.parent}: cannot write there ({error.strerror}); name another folder"

@@ -78,7 +78,7 @@ def train(
         _tell_optimizers(start.network, config.train, say)
     with _claimed(job.out) if is_first() else ExitStack():
         if not job.resume and is_first():
-            write_config(job.out / "config.toml", config, start.network)
+            write_config(job.out / "config.toml", config, start.network, overwrite=False)
         if source is None:
             _prepare_corpora(config, job, progress, say)
         launch(_work, job.processes, config, job, start, own, report, say)

@@ -54,3 +54,17 @@ def test_no_name_is_a_formula_in_a_spreadsheet(tmp_path, name):
         again = Store(tmp_path, COLUMNS, SETTINGS, {name: "1", "other": "2"})
         assert [row["name"] for row in again.rows] == [name]
         again.write(again.rows)
+
+
+@pytest.mark.parametrize("name", ["settings.json", "summary.json", "summary.md"])
+def test_files_of_others_are_not_replaced(tmp_path, name):
+    (tmp_path / name).write_text('{"mine": 1}')
+    with pytest.raises(QseError, match=r"is there without scores\.csv .*: name another folder"):
+        Store(tmp_path, COLUMNS, SETTINGS, {"a": "1"})
+    assert [path.read_text() for path in tmp_path.iterdir()] == ['{"mine": 1}']
+
+
+def test_store_continues_where_only_its_settings_were_written(tmp_path):
+    Store(tmp_path, COLUMNS, SETTINGS, {"a": "1"})
+    (tmp_path / "scores.csv").unlink()
+    assert Store(tmp_path, COLUMNS, SETTINGS, {"a": "1"}).rows == []

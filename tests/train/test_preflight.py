@@ -33,6 +33,13 @@ def test_prepare_names_missing_packages(training_audio, tmp_path, monkeypatch):
     assert not (tmp_path / "run").exists()
 
 
+def test_a_recipe_in_the_folder_of_the_run_is_not_replaced(training_audio, tmp_path):
+    recipe = tmp_path / "config.toml"
+    recipe.write_text("# my notes\n")
+    refused(r"config\.toml: would be replaced", CONFIG, job(training_audio, tmp_path))
+    assert recipe.read_text() == "# my notes\n"
+
+
 def test_prepare_refuses(finished_run, training_audio, tmp_path):
     def to(name: str, **how) -> Job:
         return job(training_audio, tmp_path / name, **how)
@@ -43,7 +50,7 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
         "whole: holds a run already; continue it with resume=True", CONFIG, job(training_audio, out)
     )
     # of a run that came to no checkpoint
-    for name in ("best.safetensors", "train.csv", "valid.csv"):
+    for name in ("best.safetensors", "train.csv", "valid.csv", "curves.png"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()
         refused("holds a run already; continue it", CONFIG, to(name))
