@@ -31,9 +31,11 @@ def clean(
     shared = model_pool if threads > 1 else None
     options = Options(strength=journal.settings.strength, pool=shared)
     stopped = False
+    new = {recording.target for recording in recordings if not recording.target.exists()}
 
     def do(recording: Recording) -> Outcome:
-        job = FileJob(recording.source, recording.target)
+        target = recording.target
+        job = FileJob(recording.source, target, is_new=target in new)
         used = replace(options, overwrite=journal.begin(recording))
         return next(run([job], models.at, used, cancelled=lambda: stopped or cancelled()))
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..audio.formats import format_of
 from ..audio.suffixes import FORMATS
 from ..errors import QseError, UsageError
-from ..runtime.found_inputs import real_name
+from ..runtime.found_inputs import file_name
 
 PATH = "audio_filepath"
 KEY = "qse"  # what `qse clean` adds to an entry
@@ -133,12 +133,12 @@ def _target(source: Path, root: Path, folder: Path, suffix: str | None) -> Path:
 
 
 def _check_targets(found: list[Recording]) -> None:
-    sources = {real_name(recording.source) for recording in found}
+    sources = {file_name(recording.source) for recording in found}
     first: dict[str, Path] = {}
     for recording in found:
         source = recording.source
         target = recording.target
-        real = real_name(target)
+        real = file_name(target)
         if real in sources:
             fault = "is a recording of the manifest and would be replaced"
             raise UsageError(f"{target} {fault}: name another folder")

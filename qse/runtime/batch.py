@@ -86,6 +86,13 @@ def enhance_file(
     `progress` is called with the seconds of sound of each block that was read.
     """
     name = str(job)
+    if job.is_new and options.overwrite:
+        if job.target.exists():
+            made = (
+                f"{job.target} was made meanwhile, perhaps for a file with another case of its name"
+            )
+            raise QseError(f"{made}: enhance {name} in a run of its own")
+        options = replace(options, overwrite=False)
     with (
         held_input(job.source, name, job.inside) as path,
         open_audio(path, name, options.salvage, options.track or 1) as source,

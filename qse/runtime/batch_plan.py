@@ -10,7 +10,7 @@ from ..audio.formats import format_of, suffix_of
 from ..audio.input_path import Identity
 from ..audio.suffixes import FOREIGN, MEDIA
 from ..errors import QseError, UsageError
-from .found_inputs import Input, matches, real_name
+from .found_inputs import Input, file_name, matches, real_name
 
 SUFFIX = "-enhanced"
 
@@ -18,12 +18,14 @@ SUFFIX = "-enhanced"
 @dataclass(frozen=True)
 class FileJob:
     """One file to enhance; `name` is what messages call it, its path if None; `inside`: the folder
-    in which it must lie when it is opened."""
+    in which it must lie when it is opened; `is_new`: the target was not there when the run began,
+    and is not replaced if it is then."""
 
     source: Path
     target: Path
     name: str | None = None
     inside: Identity | None = None
+    is_new: bool = False
 
     def __str__(self) -> str:
         return self.name or str(self.source)
@@ -64,7 +66,8 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     for source, target in targets.items():
         if taken[real_name(target)] > 1:
             target = _with_both_suffixes(target, source)
-        first = jobs.setdefault(real_name(target), FileJob(source, target, inside=limits[source]))
+        job = FileJob(source, target, inside=limits[source], is_new=not target.exists())
+        first = jobs.setdefault(file_name(target), job)
         if first.source != source:
             clash = f"{source} would be written to {target}, as {first} is"
             errors.append(QseError(f"{clash}: enhance it in a run of its own"))

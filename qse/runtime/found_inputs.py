@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from glob import glob, has_magic
 from itertools import takewhile
@@ -97,6 +98,19 @@ def left_out(inputs: list[str]) -> list[Path]:
         if os.path.isdir(text):  # false also for names that the system refuses
             found += files_below(Path(text), is_unknown, refuse=lambda error: None)
     return found
+
+
+def file_name(path: Path) -> str:
+    """Return what all names of one file have in common, also where the disk takes names in other
+    cases for the same (macOS, Windows), or a folder is mounted twice, if the file is there.
+
+    Of a file with several names on the disk, one can be replaced without the others.
+    """
+    with suppress(OSError):
+        state = path.stat()
+        if state.st_ino and state.st_nlink == 1:
+            return f"{state.st_dev} {state.st_ino}"
+    return real_name(path)
 
 
 def real_name(path: Path) -> str:

@@ -29,11 +29,13 @@ TARGETS = [
     (["bench", "stream", "recurrent", "--seconds", "0.01", "--json", "a.json"], ["a.json"]),
     (["mix", *SPEECH, "--out", "out", "--count", "1"], ["out/clean/0001.flac"]),
     (["train", "--recipe", "live-tiny", *SPEECH, "--out", "out"], ["out/checkpoint.safetensors"]),
+    (["train", "--recipe", "live-tiny", *SPEECH, "--out", "out"], ["out/config.toml"]),
     (["bundle", *SPEECH, "--out", "out"], ["out/part-000.zip"]),
     (["export", "RUN", "out"], ["out/model.onnx", "out/model-48k.onnx", "out/card.md"]),
     (["export", "RUN", "out"], ["out/notes.txt"]),
     (["export", "RUN", "out"], ["out"]),
     (["evaluate", "recurrent", "--noisy", "speech", "--out", "out"], ["out/scores.csv"]),
+    (["evaluate", "recurrent", "--noisy", "speech", "--out", "out"], ["out/summary.md"]),
     (["experiment", "reasoning", "--out", "out"], ["out/reasoning-runs.json"]),
 ]
 

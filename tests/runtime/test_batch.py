@@ -15,9 +15,10 @@ from noisy_files import make, tree
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 from tagged_files import ffmpeg, needs_ffmpeg
 
+from qse.audio import atomic_write
 from qse.audio.reader import open_audio
 from qse.errors import QseError
-from qse.runtime import batch
+from qse.runtime import batch, found_inputs
 from qse.runtime.bands import BandModels
 from qse.runtime.batch import Cancelled, enhance_file, run, sound_seconds
 from qse.runtime.batch_options import Options
@@ -247,3 +248,35 @@ def test_a_recording_that_is_written_meanwhile_is_not_replaced(here, model_at, c
     (outcome,) = run([FileJob(path, path)], model_at, Options(overwrite=True), progress=write)
     assert "was written by another program" in str(outcome.error)
     assert path.read_bytes() == written[0] and os.listdir(here) == ["a.wav"]
+
+
+def test_two_results_of_a_run_do_not_replace_each_other(here, model_at, monkeypatch):
+    """Memo.wav and memo.wav are one file on many disks; the folders of a link stand for that."""
+    make(here / "one/memo.wav", 16000)
+    make(here / "two/memo.wav", 8000)
+    (here / "out").mkdir()
+    (here / "OUT").symlink_to("out")
+    jobs = []
+    for folder, out in (("one", "out"), ("two", "OUT")):
+        jobs.append(FileJob(here / folder / "memo.wav", here / out / "memo.wav", is_new=True))
+    first, second = run(jobs, model_at, Options(overwrite=True))
+    assert first.error is None and "in a run of its own" in str(second.error)
+    assert soundfile.info(here / "out/memo.wav").samplerate == 16000
+
+    monkeypatch.setattr(found_inputs, "realpath", str)
+    jobs, errors = plan(["one"], "out")
+    assert not errors and found_inputs.file_name(jobs[0].target) == found_inputs.file_name(
+        here / "OUT/memo.wav"
+    )
+
+
+def test_what_is_made_at_the_end_of_a_run_is_not_replaced(here, model_at, monkeypatch):
+    job = FileJob(make(here / "a.wav", 16000), here / "b.wav", is_new=True)
+
+    def made(step):
+        if step == "written":
+            job.target.write_text("of another")
+
+    monkeypatch.setattr(atomic_write, "step", made)
+    (outcome,) = run([job], model_at, Options(overwrite=True))
+    assert "exists already" in str(outcome.error) and job.target.read_text() == "of another"
