@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -70,3 +71,13 @@ def checked(blocks: Iterable[np.ndarray], name: str, sample_rate: int) -> Iterat
             )
         read += len(block)
         yield block
+
+
+def check_unchanged(path: Path, name: str, before: os.stat_result) -> None:
+    """Raise QseError if somebody has written a file since its status was `before`: what was read
+    may be a part of it, and the result may replace the rest. name: of the file in messages."""
+    with suppress(FileNotFoundError):  # removed: what was read is whole
+        now = path.stat()
+        if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            cure = "wait until that is done, and try again"
+            raise QseError(f"{name} was written by another program while it was read: {cure}")

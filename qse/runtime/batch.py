@@ -3,10 +3,8 @@
 A file that fails is reported and leaves no partial output; the others are still processed.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
@@ -88,10 +86,9 @@ def enhance_file(
     name = str(job)
     if job.is_new and options.overwrite:
         if job.target.exists():
-            made = (
-                f"{job.target} was made meanwhile, perhaps for a file with another case of its name"
-            )
-            raise QseError(f"{made}: enhance {name} in a run of its own")
+            cause = "perhaps for a file whose name differs in case alone"
+            cure = f"write the result of {name} to another folder"
+            raise QseError(f"{job.target} was made meanwhile, {cause}: {cure}")
         options = replace(options, overwrite=False)
     with (
         held_input(job.source, name, job.inside) as path,
@@ -104,8 +101,7 @@ def enhance_file(
             used = model if reader is source else model_at(rate)
             # an offline model takes gigabytes for a channel
             pool = options.pool if used.streams else None
-            whole = _unchanged(reader.blocks(), path, name, source.inspection.state)
-            noisy = _until(cancelled, _counted(whole, rate, progress))
+            noisy = _until(cancelled, _counted(reader.blocks(), rate, progress))
             part = options.part
             if part:
                 noisy = noisy_part(noisy, rate, part, str(job))
@@ -211,20 +207,6 @@ def _counted(blocks: Iterable, sample_rate: int, progress: Callable[[float], obj
     for block in blocks:
         progress(len(block) / sample_rate)
         yield block
-
-
-def _unchanged(blocks: Iterable, path: Path, name: str, before: os.stat_result) -> Iterator:
-    """Yield the blocks of a file, called `name` in messages.
-
-    Raises QseError after the last one if somebody has written it meanwhile: what was read may be a
-    part of it, and the result may replace the rest.
-    """
-    yield from blocks
-    with suppress(FileNotFoundError):  # removed: what was read is whole
-        now = path.stat()
-        if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-            cure = "wait until that is done, and try again"
-            raise QseError(f"{name} was written by another program while it was read: {cure}")
 
 
 def _until(cancelled: Callable[[], bool], items: Iterable[Item]) -> Iterator[Item]:

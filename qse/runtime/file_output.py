@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..audio.bit_rate import LOSSY, BitRate, settings
+from ..audio.checks import check_unchanged
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
 from ..audio.content import inspect, wrong_suffix
@@ -125,6 +126,7 @@ def _write_audio(
             form = f"{job.target}: a {layout.format} file cannot be so long"
             raise QseError(f"{form} with its metadata; name a .rf64 file") from None
         say(written, job, copied)
+        check_unchanged(job.source, str(job), source.inspection.state)
         if options.keep_times:
             _copy_times(written, job, part)
 
@@ -206,6 +208,7 @@ def _write_media(
         made = folder / "made"  # by ffmpeg, which could be led elsewhere beside the target
         say(written, job, write_media(origin, sounds, made, job.target, options.bit_rate))
         shutil.copyfile(made, part)
+        check_unchanged(job.source, str(job), first.inspection.state)
         if options.keep_times:
             _copy_times(written, job, part)
     return written

@@ -18,7 +18,7 @@ from tagged_files import ffmpeg, needs_ffmpeg
 from qse.audio import atomic_write
 from qse.audio.reader import open_audio
 from qse.errors import QseError
-from qse.runtime import batch, found_inputs
+from qse.runtime import batch, file_output, found_inputs
 from qse.runtime.bands import BandModels
 from qse.runtime.batch import Cancelled, enhance_file, run, sound_seconds
 from qse.runtime.batch_options import Options
@@ -250,6 +250,22 @@ def test_a_recording_that_is_written_meanwhile_is_not_replaced(here, model_at, c
     assert path.read_bytes() == written[0] and os.listdir(here) == ["a.wav"]
 
 
+def test_a_recording_that_is_written_after_it_was_read_is_not_replaced(here, model_at, monkeypatch):
+    path = make(here / "a.wav", 16000)
+
+    def levelled(*given):
+        with path.open("ab") as file:
+            file.write(bytes(100))
+        return file_output_levelled(*given)
+
+    file_output_levelled = file_output.levelled
+    monkeypatch.setattr(file_output, "levelled", levelled)
+    options = Options(overwrite=True, loudness=-20)
+    (outcome,) = run([FileJob(path, path)], model_at, options)
+    assert "was written by another program" in str(outcome.error)
+    assert path.read_bytes().endswith(bytes(100)) and os.listdir(here) == ["a.wav"]
+
+
 def test_two_results_of_a_run_do_not_replace_each_other(here, model_at, monkeypatch):
     """Memo.wav and memo.wav are one file on many disks; the folders of a link stand for that."""
     make(here / "one/memo.wav", 16000)
@@ -260,7 +276,7 @@ def test_two_results_of_a_run_do_not_replace_each_other(here, model_at, monkeypa
     for folder, out in (("one", "out"), ("two", "OUT")):
         jobs.append(FileJob(here / folder / "memo.wav", here / out / "memo.wav", is_new=True))
     first, second = run(jobs, model_at, Options(overwrite=True))
-    assert first.error is None and "in a run of its own" in str(second.error)
+    assert first.error is None and "to another folder" in str(second.error)
     assert soundfile.info(here / "out/memo.wav").samplerate == 16000
 
     monkeypatch.setattr(found_inputs, "realpath", str)
