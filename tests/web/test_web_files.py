@@ -9,6 +9,7 @@ import soundfile
 import soxr
 from browser import from_wav, full_band_voice, noisy_voice, to_wav, wait
 from speech import SAMPLE_RATE
+from tagged_files import ffmpeg, needs_ffmpeg
 
 import qse
 
@@ -174,6 +175,24 @@ def test_page_says_that_a_file_is_damaged(page, tmp_path):
     all_done(page)
     said = page.locator(".file-state").inner_text()
     assert "cleaned" in said and "the file is damaged, 1" in said and "s of it are missing" in said
+
+
+@needs_ffmpeg
+def test_page_says_what_it_does_not_read(page, tmp_path):
+    """A file that was joined to another one, and the other sound tracks."""
+    content = to_wav(noisy_voice(1), SAMPLE_RATE, "VORBIS", "OGG")
+    (tmp_path / "joined.ogg").write_bytes(2 * content)
+    (tmp_path / "one.ogg").write_bytes(content)
+    one = str(tmp_path / "one.ogg")
+    ffmpeg("-i", one, "-i", one, "-map", "0", "-map", "1", str(tmp_path / "two.mka"))
+    page.select_option("#model", "live-tiny")
+    names = ("one.ogg", "joined.ogg", "two.mka")
+    page.set_input_files("#file-input", [tmp_path / name for name in names])
+    all_done(page)
+    plain, joined, tracks = page.locator(".file-state").all_inner_texts()
+    assert "several files" not in plain and "tracks" not in plain
+    assert "of several files that were joined to this one, only the first" in joined
+    assert "one of its 2 sound tracks" in tracks
 
 
 def test_page_downloads_although_the_original_is_gone(page, tmp_path):

@@ -45,6 +45,29 @@ def test_player_is_where_listen_was_pressed(two):
     assert two.evaluate(order) == ["file", "player"]
 
 
+HELD = """() => {
+  const read = Blob.prototype.arrayBuffer;
+  const gate = new Promise((go) => (globalThis.go = go));
+  Blob.prototype.arrayBuffer = async function () {
+    await gate;
+    return read.call(this);
+  };
+}"""
+
+
+def test_a_recording_is_read_after_one_was_removed_while_the_player_opened(page, tmp_path):
+    path = tmp_path / "voice.wav"
+    soundfile.write(path, noisy_voice()[:SAMPLE_RATE], SAMPLE_RATE)
+    page.select_option("#model", "live-tiny")
+    page.evaluate(HELD)
+    page.set_input_files("#file-input", path)
+    wait(page, WAITING + " && document.querySelectorAll('.file-state').length")
+    page.click("[aria-label='Remove voice.wav from the list']")
+    page.evaluate("go()")
+    page.set_input_files("#file-input", path)
+    wait(page, WAITING + " && document.querySelectorAll('.file-state').length")
+
+
 ASKS = """() => {
   const event = new Event("beforeunload", { cancelable: true });
   dispatchEvent(event);

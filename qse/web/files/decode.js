@@ -27,7 +27,8 @@ async function decodeAtOnce(file, sampleRate) {
 
 /**
  * Return a recording: `blob` (a WAV), `sampleRate`, `channels`, `frames`, `format`, that of the file to download, and
- * `damaged`, whether the file could not be read as a whole, and `missing`, seconds if they are known.
+ * `damaged`, whether the file could not be read as a whole, and `missing`, seconds if they are known; `joined`, whether it
+ * consists of several files, and `tracks`, how many sound tracks it has: one of them is read.
  *
  * `worker` is a RemoteWorker of worker.js; `progress({done})` gets the decoded share. FileError with the rest of a
  * sentence for a file that is no sound.
@@ -37,6 +38,6 @@ export async function openRecording(file, worker, progress = () => {}) {
   if (layout) return { blob: file, ...layout, damaged: layout.missing > 0 };
   const decoded = await worker.call("decode", { blob: file }, progress);
   const rate = decoded.sampleRate >= 8000 && decoded.sampleRate <= 192000 ? decoded.sampleRate : DEFAULT_RATE;
-  const recording = decoded.blob ? decoded : await decodeAtOnce(file, rate);
+  const recording = decoded.blob ? decoded : { ...decoded, ...(await decodeAtOnce(file, rate)) };
   return { ...recording, damaged: Boolean(decoded.damaged || decoded.missing), format: "pcm16" };
 }

@@ -68,8 +68,9 @@ function load() {
 
 /**
  * Return a recording `{blob, sampleRate, channels, frames, missing}`, `blob` a WAV (32-bit float), `missing` the seconds
- * that the file announces beyond what could be decoded. Where this browser has no decoder that works in pieces, return
- * only the `sampleRate` that the file states, or an empty object; `damaged` is true where decoding began, and failed.
+ * that the file announces beyond what could be decoded, `tracks` how many sound tracks it has, of which one is read. Where
+ * this browser has no decoder that works in pieces, return only the `sampleRate` that the file states and `tracks`, or an
+ * empty object; `damaged` is true where decoding began, and failed.
  *
  * FileError with the rest of a sentence for a video without sound.
  */
@@ -82,8 +83,9 @@ export async function decodeMedia(blob, progress) {
     const track = await input.getPrimaryAudioTrack();
     if (!track) throw new FileError("holds no sound.");
     const sampleRate = await track.getSampleRate();
-    if (!(await track.canDecode())) return { sampleRate };
-    stated = { sampleRate, damaged: true };
+    const tracks = (await input.getAudioTracks()).length;
+    if (!(await track.canDecode())) return { sampleRate, tracks };
+    stated = { sampleRate, tracks, damaged: true };
     const delay = (await track.getCodec()) === "mp3" ? await encoderDelay(blob) : { start: 0, total: 0, frames: null };
     const origin = Math.max(0, await input.getFirstTimestamp());
     const times = { duration: (await track.computeDuration()) - origin, delay, origin };
@@ -92,7 +94,8 @@ export async function decodeMedia(blob, progress) {
     const announced = delay.frames ?? (await flacFrames(blob)) ?? writer.frames;
     const missing = (announced - writer.frames) / writer.sampleRate;
     const { sampleRate: rate, channels, frames } = writer;
-    return { blob: writer.finish(), sampleRate: rate, channels, frames, missing: missing > MISSING_SECONDS ? missing : 0 };
+    const lost = missing > MISSING_SECONDS ? missing : 0;
+    return { blob: writer.finish(), sampleRate: rate, channels, frames, tracks, missing: lost };
   } catch (error) {
     if (error instanceof FileError) throw error;
     return stated; // the browser's other decoder is asked

@@ -72,11 +72,13 @@ class FileRow {
   }
 
   describe() {
-    const { sampleRate, channels, frames, damaged, missing } = this.recording;
+    const { sampleRate, channels, frames, damaged, missing, joined, tracks } = this.recording;
     const layout = channels === 1 ? "mono" : channels === 2 ? "stereo" : `${channels} channels`;
     const lost = missing ? `, ${missing.toFixed(1)} s of it are missing` : "";
     const fault = damaged ? ` · the file is damaged${lost}` : "";
-    return `${clock(frames / sampleRate)} · ${sampleRate / 1000} kHz · ${layout}${fault}`;
+    const others = joined ? " · of several files that were joined to this one, only the first" : "";
+    const one = tracks > 1 ? ` · one of its ${tracks} sound tracks` : "";
+    return `${clock(frames / sampleRate)} · ${sampleRate / 1000} kHz · ${layout}${fault}${others}${one}`;
   }
 }
 
@@ -195,7 +197,7 @@ export class FilesView {
     try {
       row.recording ??= await openRecording(row.file, worker, ({ done }) => row.reading(done));
       await this.run(row, worker);
-      this.idle.push(worker);
+      if (!worker.closed) this.idle.push(worker); // its row may have been removed while the player opened
     } catch (error) {
       if (error.kind !== "Stopped") row.show("failed", failure(row, error));
       worker.close(); // it may be short of memory: a new one begins afresh

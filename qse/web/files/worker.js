@@ -1,5 +1,6 @@
 /** The worker of the recordings: enhances, mixes and encodes in the background. Recordings are Blobs of WAV files. */
 
+import { isJoined } from "../audio/joined.js";
 import { spectrogram } from "../audio/spectrum.js";
 import { FileError, WavReader } from "../audio/wav.js";
 import { WavWriter } from "../audio/wav_writer.js";
@@ -98,6 +99,10 @@ async function describe({ blob }) {
   return { sampleRate, channels, frames, format, missing };
 }
 
-const decode = ({ blob }, progress) => decodeMedia(blob, progress);
+/** Decode another file than WAV; `joined`: whether it consists of several files, of which the first alone is read. */
+async function decode({ blob }, progress) {
+  const decoded = await decodeMedia(blob, progress);
+  return { ...decoded, joined: await isJoined(blob) };
+}
 
 serve({ decode, describe, drawSpectrogram, encodeFile, enhanceFile, prepare });
