@@ -4,7 +4,7 @@ from pathlib import Path
 
 from .formats import suffix_of
 from .inspection import Inspection
-from .mp4_items import copy_items
+from .mp4_items import copy_items, is_joined
 from .suffixes import M4A, MediaForm
 
 BRANDS = {"m4a": "M4A ", "m4b": "M4B "}  # an audio book opens where it was closed
@@ -24,6 +24,9 @@ class Mp4(Inspection):
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
         return "MP4" if head[4:8] in ATOMS else None
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        return "another file begins behind the first" if is_joined(self.path) else None
 
     def complete(self, part: Path, form: MediaForm) -> list[str]:
         return copy_items(self.path, part) if form == M4A else []

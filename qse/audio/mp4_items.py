@@ -1,5 +1,5 @@
-"""Copy the tags of m4a and m4b files byte by byte: the items of the atom ilst, with those that
-ffmpeg does not read.
+"""Read the atoms of MP4 files, and copy the tags of m4a and m4b files byte by byte: the items of
+the atom ilst, with those that ffmpeg does not read.
 
 An atom is a size of four bytes, a name of four bytes, and a body, which may hold atoms.
 """
@@ -57,6 +57,17 @@ def copy_items(source: Path, part: Path) -> list[str]:
             file.seek(atom.at)
             file.write((atom.end - atom.at + longer).to_bytes(4, "big"))
     return dropped
+
+
+def is_joined(path: Path) -> bool:
+    """Return whether another file, which ffmpeg leaves out, follows; without fragments alone."""
+    files = 0
+    with path.open("rb") as file:
+        for atom in _atoms(file, 0, file.seek(0, 2)):
+            if atom.name == b"moof":
+                return False
+            files += atom.name == b"moov"
+    return files > 1
 
 
 def _read(path: Path) -> tuple[list[bytes], list[Atom]]:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import soundfile
 from audio_files import KINDS, make, ogg_checksum, read, tone
+from tagged_files import ffmpeg, needs_ffmpeg
 
 from qse.audio.bit_rate import BitRate, settings
-from qse.audio.reader import AudioFile
+from qse.audio.reader import AudioFile, open_audio
 from qse.errors import QseError
 
 
@@ -44,6 +45,16 @@ def test_has_more_refuses_joined_files(tmp_path, suffix):
     assert soundfile.info(joined).frames < 50000
     with pytest.raises(QseError, match=rf"joined.{suffix} holds more than libsndfile reads"):
         AudioFile(joined)
+
+
+@needs_ffmpeg
+def test_joined_mp4_files_are_refused(tmp_path):
+    ffmpeg("-i", make(tmp_path / "one.wav", tone(4000)), tmp_path / "one.m4a")
+    joined = tmp_path / "joined.m4a"
+    joined.write_bytes(2 * (tmp_path / "one.m4a").read_bytes())
+    audio = open_audio(joined)
+    with audio, pytest.raises(QseError, match="another file begins behind the first"):
+        list(audio.blocks())
 
 
 def test_has_more_checks_an_mp3_without_length(tmp_path):
