@@ -35,8 +35,8 @@ def speech_corpus() -> Corpus:
     utterances shorter and longer than a segment."""
     utterances = []
     for hertz in (500, 1500, 3000):
-        utterances += [sine(hertz, 0.4), sine(hertz, 3.0)]
-    return Corpus.of(utterances, list("aabbcc"))
+        utterances += [sine(hertz, 0.4), sine(hertz, 3.0)] * 2
+    return Corpus.of(utterances, list("aaaabbbbcccc"))
 
 
 def noise_corpus() -> Corpus:

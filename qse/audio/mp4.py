@@ -1,6 +1,7 @@
 """MP4 and QuickTime files."""
 
 from pathlib import Path
+from typing import IO, Self
 
 from .formats import suffix_of
 from .inspection import Inspection
@@ -20,13 +21,20 @@ class Mp4(Inspection):
 
     family = "MP4"
     needs_ffmpeg = True
+    _is_joined = False
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
         return "MP4" if head[4:8] in ATOMS else None
 
+    @classmethod
+    def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
+        found = super().of(path, kind, file, head)
+        found._is_joined = is_joined(file)
+        return found
+
     def skipped_damage(self, sample_rate: int) -> str | None:
-        return "another file begins behind the first" if is_joined(self.path) else None
+        return "another file begins behind the first" if self._is_joined else None
 
     def complete(self, part: Path, form: MediaForm) -> list[str]:
         return copy_items(self.path, part) if form == M4A else []

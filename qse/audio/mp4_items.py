@@ -59,14 +59,13 @@ def copy_items(source: Path, part: Path) -> list[str]:
     return dropped
 
 
-def is_joined(path: Path) -> bool:
+def is_joined(file: IO[bytes]) -> bool:
     """Return whether another file, which ffmpeg leaves out, follows; without fragments alone."""
     files = 0
-    with path.open("rb") as file:
-        for atom in _atoms(file, 0, file.seek(0, 2)):
-            if atom.name == b"moof":
-                return False
-            files += atom.name == b"moov"
+    for atom in _atoms(file, 0, file.seek(0, 2)):
+        if atom.name == b"moof":
+            return False
+        files += atom.name == b"moov"
     return files > 1
 
 

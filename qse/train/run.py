@@ -77,10 +77,10 @@ def train(
     if is_first():
         _tell_optimizers(start.network, config.train, say)
     with _claimed(job.out) if is_first() else ExitStack():
-        if not job.resume and is_first():
-            write_config(job.out / "config.toml", config, start.network, overwrite=False)
         if source is None:
             _prepare_corpora(config, job, progress, say)
+        if not job.resume and is_first():
+            write_config(job.out / "config.toml", config, start.network, overwrite=False)
         launch(_work, job.processes, config, job, start, own, report, say)
     return _trained(start.network, job)
 

@@ -22,6 +22,7 @@ from made_corpora import (
 )
 
 from qse.data.corpus import Corpus
+from qse.data.enrolments import LEAST
 from qse.data.noise_mixing import NoiseMixer
 
 
@@ -79,9 +80,8 @@ def test_mixer_synthetic_noise_only():
 
 def test_mixer_batches_are_finite():
     silence = Corpus.of([np.zeros(9000, "i2"), white(1.0, 4)], ["silent", "loud"])
-    speech = Corpus.of(
-        [np.zeros(9000, "i2"), sine(500, 0.7), sine(800, 0.01)], ["silent", "a", "b"]
-    )
+    recordings = [np.zeros(9000, "i2"), sine(500, 0.7), sine(800, 0.01)] * LEAST
+    speech = Corpus.of(recordings, ["silent", "a", "b"] * LEAST)
     config = only(
         **dict.fromkeys(CHANCES, 0.3), segment=0.25, noise_balance=0.0, speech_balance=0.0
     )

@@ -72,8 +72,8 @@ def test_mixing_does_not_wait_for_the_gpu(rate, monkeypatch):
     chances = dict.fromkeys(every_chance(mix), 0.7)
     mix = replace(mix, **{**chances, "noise_only_chance": 0.1, "clean_only_chance": 0.1})
     numbers = np.random.default_rng(0)
-    recordings = [numbers.integers(-9000, 9000, 4 * rate).astype(np.int16) for _ in range(4)]
-    corpus = Corpus.of(recordings, ["a", "b", "c", "d"], rate)
+    recordings = [numbers.integers(-9000, 9000, 4 * rate).astype(np.int16) for _ in range(8)]
+    corpus = Corpus.of(recordings, list("aaaabbbb"), rate)
     on_a_gpu(monkeypatch)
     with Accelerator() as gpu:
         mixer = NoiseMixer(mix, corpus, corpus, 0, META, rooms=torch.zeros(4, rate // 2))
