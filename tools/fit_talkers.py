@@ -55,15 +55,17 @@ class Voices:
     """Draw enrolments of the speakers of a corpus, as a training does, and the states of a network
     over them."""
 
-    def __init__(self, network: StreamingEnhancer, corpora: list[Path], run: Path) -> None:
+    def __init__(
+        self, network: StreamingEnhancer, speech_folder: Path, noise_folder: Path, run: Path
+    ) -> None:
         mix = replace(read_config(run / CONFIG).mix, sample_rate=WIDE_BAND)  # as enrolments are
-        speech, noise = (Corpus.read(folder, mix.sample_rate) for folder in corpora)
-        cpu = torch.device("cpu")
+        speech = Corpus.read(speech_folder, WIDE_BAND)
+        noise = Corpus.read(noise_folder, WIDE_BAND)
         self.network = network.at(WIDE_BAND)
         self.speakers = CorpusSampler(speech, mix.speech_balance)
         self.noise = CorpusSampler(noise, mix.noise_balance)
         self.enrolments = Enrolments(mix, self.speakers, rooms_of(mix, 0))
-        self.rng = BatchRng(0, 0, 0, cpu)
+        self.rng = BatchRng(0, 0, 0, torch.device("cpu"))
         self.samples = mix.enrolment_samples
 
     def states(self, count: int) -> States:
@@ -142,15 +144,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="new folder for the network")
     parser.add_argument("--count", type=int, default=6, help="enrolments of each speaker")
     given = parser.parse_args()
+    if given.out.exists():
+        parser.error(f"{given.out} exists: name a new folder")
 
     network, header = load_network(given.run / CONFIG, weights_of(given.run))
     if not isinstance(network, StreamingEnhancer) or not network.config.talker:
         parser.error(f"{given.run / CONFIG}: its network adapts to no talker; set model.talker")
-    states = Voices(network, [given.speech, given.noise], given.run).states(given.count)
+    states = Voices(network, given.speech, given.noise, given.run).states(given.count)
     speakers = states.speakers.unique()
     sixth = torch.arange(len(speakers)) % 6 == 0
-    held, rest = states.of(speakers[sixth]), states.of(speakers[~sixth])
-    weights, mean = directions(rest)
+    held = states.of(speakers[sixth])
+    weights, mean = directions(states.of(speakers[~sixth]))
     before = equal_error(held.states - mean, held.speakers)
     after = equal_error((held.states - mean) @ weights.T, held.speakers)
     print(f"equal error rate of speakers left out: {before:.1%} by states, {after:.1%} by codes")

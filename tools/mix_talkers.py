@@ -27,6 +27,7 @@ import numpy as np
 import soundfile
 import torch
 from mix_pairs import Recordings, in_room, sources
+from simulated_room import room_responses
 
 from qse.data.levels import active_level
 
@@ -39,9 +40,6 @@ ENROLMENT = 6.0  # seconds
 DISTANCES = (0.5, 1.2, 2.0)  # metres, of a talker alone
 PEAKS = (-12.0, -1.0)  # dBFS
 DIRECT = 0.0025  # seconds of a response that count as direct sound
-CURTAINS = "curtains_cotton_0.5"
-MATERIALS = ("hard_surface", "rough_concrete", "plasterboard", "wooden_lining", CURTAINS)
-FLOORS = ("carpet_thin", "linoleum_on_concrete", "wood_16mm", "carpet_cotton")
 COLUMNS = ("id", "speaker", "speech_source", "noise_source", "ratio_db", "others", "distance_m")
 
 
@@ -84,39 +82,9 @@ class Studio:
         return speaker, audio[: round(seconds * self.rate)]
 
     def responses(self, distances: list[float]) -> list[np.ndarray]:
-        """Simulate a room with a microphone and talkers at these distances: their responses, the
-        direct sound 1 at sample 0."""
-        import pyroomacoustics  # which the tests do without
-
-        rng = self.rng
-        size = rng.uniform([4.0, 3.5, 2.4], [9.0, 7.0, 3.5])
-        walls = pyroomacoustics.make_materials(
-            ceiling=str(rng.choice(MATERIALS)),
-            floor=str(rng.choice(FLOORS)),
-            east=str(rng.choice(MATERIALS)),
-            west=str(rng.choice(MATERIALS)),
-            north=str(rng.choice(MATERIALS)),
-            south=CURTAINS,
-        )
-        room = pyroomacoustics.ShoeBox(
-            size, fs=self.rate, materials=walls, max_order=17, air_absorption=True
-        )
-        microphone = np.array([0.4, size[1] / 2, 1.2]) + rng.uniform(0, 0.3, 3)
-        room.add_microphone(microphone)
-        for distance in distances:
-            room.add_source(self._place(size, microphone, distance))
-        room.compute_rir()
-        found = []
-        for response in room.rir[0]:
-            direct = int(np.abs(response).argmax())
-            found.append(response[direct:] / response[direct])
-        return found
-
-    def _place(self, size: np.ndarray, microphone: np.ndarray, distance: float) -> np.ndarray:
-        """Return a random place in the room at this distance, nearly."""
-        angle = self.rng.uniform(-1.2, 1.2)
-        way = np.array([np.cos(angle), np.sin(angle), self.rng.uniform(-0.1, 0.1)])
-        return np.clip(microphone + distance * way, 0.2, size - 0.2)
+        """Simulate a room with a microphone and talkers at these distances in metres: their
+        responses, the direct sound 1 at sample 0."""
+        return room_responses(self.rng, self.rate, distances)
 
     def near(self, response: np.ndarray) -> np.ndarray:
         """Return the response with its direct sound 8 to 15 dB above the rest."""

@@ -110,13 +110,13 @@ def lstm(
         zeros = x.new_zeros(x.shape[0], weight_hidden.shape[1])
         state = (zeros, zeros)
     hidden, cell = state
-    initial = [hidden[None], cell[None]]
-    weights = [weight_input, weight_hidden, bias, torch.zeros_like(bias)]
-    training = torch.is_grad_enabled()  # if False, cuDNN stores nothing for the gradient
     if x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
         # in reduced precision, oneDNN has an LSTM for CPUs with AVX-512 alone
         with torch.autocast("cpu", enabled=False):
-            single = (weight.float() for weight in weights[:3])
-            return lstm(x.float(), (hidden.float(), cell.float()), *single)
+            weights = [weight.float() for weight in (weight_input, weight_hidden, bias)]
+            return lstm(x.float(), (hidden.float(), cell.float()), *weights)
+    initial = [hidden[None], cell[None]]
+    weights = [weight_input, weight_hidden, bias, torch.zeros_like(bias)]
+    training = torch.is_grad_enabled()  # if False, cuDNN stores nothing for the gradient
     y, hidden, cell = torch.lstm(x, initial, weights, True, 1, 0.0, training, False, True)
     return y, hidden[0], cell[0]  # with biases, 1 layer, no dropout, one direction, batch first
