@@ -19,7 +19,7 @@ from .live_devices import (
     virtual_output,
 )
 from .live_options import Devices, Display, Files, Processing, Timing
-from .options import grouped
+from .options import chosen_model, chosen_talker, grouped
 from .streams import libraries_silenced, say
 
 if TYPE_CHECKING:
@@ -97,12 +97,15 @@ def _models(processing: Processing) -> "BandModels":
     from qse.runtime.bands import BandModels
     from qse.runtime.zoo import DEFAULT_MODEL
 
-    model = processing.model or DEFAULT_MODEL
+    talker = processing.talker
+    model = chosen_model(processing.model, talker, DEFAULT_MODEL)
     if processing.latency is not None:
-        if processing.model:
-            raise UsageError("--latency chooses the model, so --model cannot: name one of them")
+        if processing.model or talker:
+            other = "--model" if processing.model else "--talker"
+            raise UsageError(f"--latency chooses the model, so {other} cannot: name one of them")
         model = model_within(processing.latency / 1000)
-    return BandModels(model, processing.band, processing.threads, flush_to_zero=True)
+    voice = chosen_talker(talker, model)
+    return BandModels(model, processing.band, processing.threads, flush_to_zero=True, talker=voice)
 
 
 def _port_options(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Band, Overwrite, Strength, models_that_begin, number
+from .options import Band, Overwrite, Strength, Who, named_model, number
 
 Input = Annotated[
     str | None, typer.Option(metavar="DEVICE", help="Microphone: id or part of its name.")
@@ -67,14 +67,7 @@ Fast = Annotated[
 Record = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Record noisy (left), enhanced (right).")
 ]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Model, by name (see qse info) or path. [default: live-base]",
-        autocompletion=models_that_begin,
-    ),
-]
+Model = Annotated[str | None, named_model("live-base")]
 Latency = Annotated[
     float | None,
     typer.Option(
@@ -146,6 +139,7 @@ class Processing:
     """The model, and what it does."""
 
     model: Model = None
+    talker: Who = None
     latency: Latency = None
     band: Band = None
     strength: Strength = None

@@ -32,6 +32,7 @@ COMMANDS = (
     "clean",
     "live",
     "service",
+    "enroll",
     "info",
     "prepare",
     "bundle",

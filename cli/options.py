@@ -6,12 +6,18 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from qse.errors import UsageError
+
+from .streams import say
+
 if TYPE_CHECKING:
     from qse.runtime.bands import BandModels
+    from qse.runtime.enrolment import Talker
 
 
 def number(value: float | None) -> float | None:
@@ -50,6 +56,7 @@ PARAMETERS = (  # that messages of the library name
     "skip_unreadable",
     "sample_rate",
     "speech",
+    "talker",
     "threads",
     "track",
     "trust",
@@ -131,12 +138,20 @@ def recipes_that_begin(incomplete: str) -> list[str]:
     return [name for name in installed_recipes() if name.startswith(incomplete)]
 
 
-Model = Annotated[
-    str,
-    typer.Option(
+def named_model(default: str) -> Any:
+    """Return the option of a model, with its default for the help."""
+    return typer.Option(
         metavar="NAME",
-        help="Model, by name (see qse info) or path.",
+        help=f"Model, by name (see qse info) or path. [default: {default}]",
         autocompletion=models_that_begin,
+    )
+
+
+Who = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHO",
+        help="Keep one voice and remove others: near, or a file of qse enroll, or a recording.",
     ),
 ]
 Band = Annotated[
@@ -152,11 +167,39 @@ Strength = Annotated[
 ]
 
 
+def chosen_model(named: str | None, talker: str | None, default: str) -> str:
+    """Return the model that was named; else the one that keeps a talker, if one is asked for, or
+    the default. Raises UsageError where no model that keeps a talker is installed."""
+    from qse.runtime.zoo import TALKER_MODEL, available
+
+    if named or talker is None:
+        return named or default
+    if TALKER_MODEL not in available():
+        raise UsageError("no installed model keeps one talker: name one with --model")
+    return TALKER_MODEL
+
+
+def chosen_talker(talker: str | None, model: str) -> "Talker | None":
+    """Return the talker that --talker names, a recording as the voice in it, and say what makes
+    that voice less certain."""
+    from qse.runtime.enrolment import NEAR, enroll
+    from qse.runtime.voice import SUFFIX
+    from qse.runtime.zoo import find
+
+    if talker in (None, NEAR) or Path(str(talker)).suffix == SUFFIX:
+        return talker
+    found = enroll(Path(str(talker)), find(model).parent)
+    for doubt in found.doubts():
+        say(f"qse: warning: {doubt}")
+    return found.voice
+
+
 @dataclass(frozen=True)
 class FileProcessing:
     """The model for files, what it does, and how many at a time."""
 
-    model: Model = "studio-large"
+    model: Annotated[str | None, named_model("studio-large")] = None
+    talker: Who = None
     fast: Annotated[
         bool, typer.Option("--fast", help="Half the time, slightly worse: one grid of frames.")
     ] = False
@@ -170,8 +213,11 @@ class FileProcessing:
     def models(self) -> "BandModels":
         """Return the graphs of the model."""
         from qse.runtime.bands import BandModels
+        from qse.runtime.zoo import RECORDING_MODEL
 
-        return BandModels(self.model, self.band, flush_to_zero=True, fast=self.fast)
+        model = chosen_model(self.model, self.talker, RECORDING_MODEL)
+        talker = chosen_talker(self.talker, model)
+        return BandModels(model, self.band, flush_to_zero=True, fast=self.fast, talker=talker)
 
     def at_once(self, models: "BandModels") -> int:
         """Return the number of cores to use: one where a file takes gigabytes."""

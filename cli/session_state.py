@@ -79,7 +79,11 @@ def _silence(session: "LiveSession") -> str:
 
 
 def _settings(session: "LiveSession") -> Iterator[tuple[str, str]]:
-    """Yield the lines of what keys have changed."""
+    """Yield the lines of what is kept of the sound, and of what keys have changed."""
+    engine = session.engine
+    if engine.keeps_one:
+        kept = engine.voice.origin if engine.voice else "whoever is near"
+        yield "talker", f"other voices are removed, kept is {kept}"
     if session.strength is not None:
         yield "strength", f"the noise is lowered by at most {session.strength:g} dB"
     if session.muted:

@@ -10,6 +10,9 @@ CARD = "card.md"
 FULL_BAND_GRAPH = "model-48k.onnx"
 # the graph of GRAPH for any number of streams in one call; not every model has one
 STREAMS_GRAPH = "model-streams.onnx"
+# makes the entries of a talker of the states of GRAPH; only models that keep one talker have it
+TALKER_GRAPH = "talker.onnx"
+GRAPHS = (GRAPH, FULL_BAND_GRAPH, STREAMS_GRAPH, TALKER_GRAPH)
 CHECKPOINT = "checkpoint.safetensors"  # of the last step, optimisers included
 WEIGHTS = ("weights.safetensors", "best.safetensors", CHECKPOINT)  # in order of preference
 

@@ -105,3 +105,41 @@ def fragile(path: Path, **metadata) -> Path:
         helper.make_node("Add", ["audio", "nothing"], ["enhanced"]),
     ]
     return save(path, nodes, constants, {"sum": [1, HOP]}, latency=0, **metadata)
+
+
+def talker(folder: Path) -> Path:
+    """A model that keeps one talker, for both bands: enhanced = x (1 + scale) + shift, for hops x
+    as (bands, 80); the scale that belongs to a talker is the mean of x, the shift is 0."""
+    for name, bands, rate in (("model", 2, 16000), ("model-48k", 6, 48000)):
+        shape = [bands, 80]
+        size = 80 * bands
+        constants = {
+            "one": np.float32(1),
+            "bands": np.array(shape),
+            "hop": np.array([1, size]),
+        }
+        nodes = [
+            helper.make_node("Reshape", ["audio", "bands"], ["next.mixer.time"]),
+            helper.make_node("Add", ["state.mixer.scale", "one"], ["gain"]),
+            helper.make_node("Mul", ["next.mixer.time", "gain"], ["scaled"]),
+            helper.make_node("Add", ["scaled", "state.mixer.shift"], ["shifted"]),
+            helper.make_node("Reshape", ["shifted", "hop"], ["enhanced"]),
+            helper.make_node("Identity", ["state.mixer.scale"], ["next.mixer.scale"]),
+            helper.make_node("Identity", ["state.mixer.shift"], ["next.mixer.shift"]),
+        ]
+        state = {"mixer.time": shape, "mixer.scale": shape, "mixer.shift": shape}
+        about = {"hop_length": size, "sample_rate": rate, "latency": 0}
+        save(folder / f"{name}.onnx", nodes, constants, state, **about)
+    mean, scale, shift = (
+        helper.make_tensor_value_info(f"state.mixer.{name}", TensorProto.FLOAT, [2, 80])
+        for name in ("time", "scale", "shift")
+    )
+    nodes = [
+        helper.make_node("Identity", [mean.name], [scale.name]),
+        helper.make_node("Sub", [mean.name, mean.name], [shift.name]),
+    ]
+    graph = helper.make_graph(nodes, "talker", [mean], [scale, shift])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(model)
+    onnx.save(model, folder / "talker.onnx")
+    return folder

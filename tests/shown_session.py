@@ -22,7 +22,9 @@ def running_of(**changes):
     standing = {
         "source": SOURCE,
         "speakers": (),
-        "engine": SimpleNamespace(name="live-base", version="1", sample_rate=16000),
+        "engine": SimpleNamespace(
+            name="live-base", version="1", sample_rate=16000, keeps_one=False
+        ),
         "noisy": SimpleNamespace(dbfs=-20.0),
         "enhanced": SimpleNamespace(dbfs=-30.0),
         "speech": SimpleNamespace(heard=True),

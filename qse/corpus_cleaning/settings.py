@@ -8,19 +8,21 @@ from dataclasses import asdict, dataclass
 from .. import __version__
 from ..runtime.bands import BandModels
 from ..runtime.onnx_session import graph_bytes
+from ..runtime.voice import Voice
 from ..runtime.zoo import WIDE_BAND
 
 
 @dataclass(frozen=True)
 class Settings:
     """Recorded with every finished file; `strength` is the attenuation limit in dB, `format` a
-    suffix or None, `fast` as in `load`."""
+    suffix or None, `fast` as in `load`, `talker` "near", the checksum of a voice, or None."""
 
     model: str
     model_sha256: str
     strength: float | None
     format: str | None
     fast: bool = False
+    talker: str | None = None
     version: str = __version__
 
     @classmethod
@@ -32,7 +34,9 @@ class Settings:
         digest = hashlib.sha256()
         for path in models.graphs:
             digest.update(graph_bytes(path))
-        return cls(models.at(WIDE_BAND).name, digest.hexdigest(), strength, format, models.fast)
+        name = models.at(WIDE_BAND).name
+        talker = models.talker.checksum if isinstance(models.talker, Voice) else models.talker
+        return cls(name, digest.hexdigest(), strength, format, models.fast, talker)
 
     @property
     def fingerprint(self) -> str:
@@ -50,6 +54,6 @@ class Settings:
         )
         form = f", format {self.format}" if self.format else ""
         fast = ", fast" if self.fast else ""
-        return (
-            f"model {self.model} ({self.model_sha256[:8]}){fast}, {limit}{form}, qse {self.version}"
-        )
+        talker = f", talker {self.talker[:8]}" if self.talker else ""
+        model = f"{self.model} ({self.model_sha256[:8]}){fast}{talker}"
+        return f"model {model}, {limit}{form}, qse {self.version}"

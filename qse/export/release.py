@@ -15,7 +15,16 @@ import torch
 from .. import __version__
 from ..audio.atomic_write import write_text
 from ..errors import QseError
-from ..model_folder import CARD, CHECKPOINT, CONFIG, FULL_BAND_GRAPH, GRAPH, WEIGHTS, weights_of
+from ..model_folder import (
+    CARD,
+    CHECKPOINT,
+    CONFIG,
+    FULL_BAND_GRAPH,
+    GRAPH,
+    TALKER_GRAPH,
+    WEIGHTS,
+    weights_of,
+)
 from ..networks import Network, StreamingEnhancer, StreamingNetwork, TwoGrids, weights
 from ..networks.weights import load_network
 from ..runtime.bands import FULL_BAND
@@ -29,6 +38,7 @@ from .card import Card, CardOptions
 from .cost import ModelCost, measure_cost
 from .offline import export_offline
 from .streaming import export_stream
+from .talker import export_talker
 from .target import check_target, model_target
 
 CARRIED = "carried."  # in the names of a checkpoint
@@ -76,11 +86,7 @@ def release(
     with model_target(folder) as new:
         parts = at_its_rates(model)
         about = {"name": name, "version": __version__, "licence": options.licence}
-        for file, part in parts.items():
-            if part.streams:
-                export_stream(part, new / file, **about, hops=hops)
-            else:
-                export_offline(part, new / file, **about)
+        _write_graphs(parts, new, about, hops)
         seal(new)
         checkpoint.save(new / "weights.safetensors", network.state_dict(), header)
         if whole:
@@ -95,6 +101,20 @@ def release(
         card = Card(name, model, config, header, costs, options, scores)
         write_text(new / CARD, card.text())
     return costs
+
+
+def _write_graphs(
+    parts: Mapping[str, Network], folder: Path, about: Mapping[str, str], hops: int
+) -> None:
+    """Write the graphs of a release; of a network that keeps one talker also that of talkers."""
+    for file, part in parts.items():
+        if part.streams:
+            export_stream(part, folder / file, **about, hops=hops)
+        else:
+            export_offline(part, folder / file, **about)
+    lower = parts[GRAPH]
+    if isinstance(lower, StreamingEnhancer) and lower.config.talker:
+        export_talker(lower, folder / TALKER_GRAPH, **about)
 
 
 def at_its_rates(network: Network) -> dict[str, Network]:

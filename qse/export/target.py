@@ -9,18 +9,8 @@ import qse_models
 from ..audio.claim import held
 from ..audio.replaced_folder import real_folder, replaced_folder
 from ..errors import QseError
-from ..model_folder import (
-    CARD,
-    CHECKPOINT,
-    CHECKSUMS,
-    CONFIG,
-    FULL_BAND_GRAPH,
-    GRAPH,
-    STREAMS_GRAPH,
-    WEIGHTS,
-)
+from ..model_folder import CARD, CHECKPOINT, CHECKSUMS, CONFIG, GRAPH, GRAPHS, WEIGHTS
 
-GRAPHS = (GRAPH, FULL_BAND_GRAPH, STREAMS_GRAPH)
 OF_A_MODEL = frozenset({CARD, CHECKPOINT, CHECKSUMS, CONFIG, *GRAPHS, WEIGHTS[0]})
 
 

@@ -15,10 +15,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ..nn.talker import Vectors
+from ..runtime.enrolment import SPEAKING
 from .network import evaluating
 from .streaming import StreamingEnhancer
-
-SPEAKING = 10**-3.5  # of the power of the loudest hop
 
 
 def describe(network: StreamingEnhancer, audio: Tensor) -> Vectors:

@@ -5,6 +5,8 @@ from threading import Lock
 from typing import Literal
 
 from ..errors import QseError
+from .enrolment import NEAR, Talker, voice_of
+from .voice import Voice
 from .zoo import WIDE_BAND, Model, find, load
 
 Band = Literal["wide", "full"]
@@ -22,9 +24,10 @@ class BandModels:
         threads: int = 1,
         flush_to_zero: bool = False,
         fast: bool = False,
+        talker: Talker | None = None,
     ):
-        """`model`, `threads`, `flush_to_zero` and `fast` as in `load`. `band`: the graph for all
-        audio; None: by sample rate.
+        """`model`, `threads`, `flush_to_zero`, `fast` and `talker` as in `load`. `band`: the graph
+        for all audio; None: by sample rate.
 
         The graph for WIDE_BAND, or the one of `band`, is loaded at once. Raises QseError as `load`
         does, and where "full" is asked of a model that has no full-band graph.
@@ -34,6 +37,9 @@ class BandModels:
         self._threads = threads
         self._flush = flush_to_zero
         self.fast = fast
+        self.talker: Voice | Literal["near"] | None = None
+        if talker is not None:  # who is enrolled once
+            self.talker = voice_of(talker, find(model).parent) or NEAR
         self._loaded: dict[Path, Model] = {}
         self._lock = Lock()
         first = self.at(WIDE_BAND)
@@ -56,5 +62,7 @@ class BandModels:
         path = find(self._model, rate)
         with self._lock:
             if path not in self._loaded:
-                self._loaded[path] = load(self._model, self._threads, self._flush, rate, self.fast)
+                self._loaded[path] = load(
+                    self._model, self._threads, self._flush, rate, self.fast, self.talker
+                )
             return self._loaded[path]

@@ -2,14 +2,14 @@
 
 Interface of the graph: inputs `audio` (1, hop_length) and `state.<path>`; outputs `enhanced`
 (1, hop_length) and `next.<path>` in the same order; sample rate, hop length, latency, name and
-version in the metadata. STFT and inverse STFT are inside the graph. The initial state is all zero.
+version in the metadata. STFT and inverse STFT are inside the graph. The initial state is all zero,
+but for the entries of a talker (voice.py).
 
 `second_grid` in the metadata, in samples: the model is the mean of two runs of the graph, whose
 frames lie so far apart (two_grids.py). Where that is half a hop of the graph, the two take turns
 and the engine's hop is half as long.
 """
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,14 @@ import numpy as np
 
 from ..errors import QseError
 from .deadline import LOADING, within
+from .engine_session import EngineSession, State, after
 from .onnx_session import described, is_installed, open_session
 from .two_grids import AlternatingSession, GridRun, Session, TwoGridSession
+from .voice import Voice, entries_of
 from .watchdog import STEP, Watchdog
 
 SECOND_GRID = "second_grid"  # in the metadata
 METADATA = ("name", "version", "sample_rate", "hop_length", "latency")
-
-State = dict[str, np.ndarray]
 
 
 class NotStreaming(QseError):
@@ -39,14 +39,20 @@ class Engine:
     `graph_hop_length`, of one run of the graph), `latency` in samples (by which the output lags the
     input when fed hop by hop), `second_grid` in samples (0: one grid of frames), `metadata` (all of
     the graph's metadata, as strings), `options` (those it was loaded with), `folder` (of a model
-    that was loaded by name or folder; None where it was by the path of a graph).
+    that was loaded by name or folder; None where it was by the path of a graph), `voice` (of the
+    talker whom its streams keep, None for whoever is near).
     """
 
     streams = True
     folder: Path | None = None
 
     def __init__(
-        self, path: str | Path, threads: int = 1, flush_to_zero: bool = False, fast: bool = False
+        self,
+        path: str | Path,
+        threads: int = 1,
+        flush_to_zero: bool = False,
+        fast: bool = False,
+        voice: Voice | None = None,
     ):
         """Load `path`, an exported .onnx file.
 
@@ -56,9 +62,10 @@ class Engine:
         starts later, for all their computations. Only the first model that a process loads can set
         it.
         fast: run a model of two grids of frames on one of them, in half the time.
+        voice: as in `keeping`.
 
         Raises QseError if the file is missing, damaged, or not a model exported by this library,
-        and with `fast` for a model that runs on one grid anyway.
+        with `fast` for a model that runs on one grid anyway, and for a voice of another model.
         """
         self.path = Path(path)
         self.options: dict[str, Any] = {
@@ -85,8 +92,23 @@ class Engine:
         self._alternating = 2 * self.second_grid == self.graph_hop_length
         self.hop_length = self.second_grid if self._alternating else self.graph_hop_length
         self.latency = int(self.metadata["latency"]) + self.second_grid
+        self._keep(voice)
         if not is_installed(self.path):
             self._try()
+
+    def keeping(self, voice: Voice | None) -> "Engine":
+        """Return this engine for streams that keep a talker, None: whoever is near. Raises QseError
+        for a voice of another model."""
+        engine = Engine.__new__(Engine)
+        engine.__dict__.update(self.__dict__)
+        engine._keep(voice)
+        return engine
+
+    def _keep(self, voice: Voice | None) -> None:
+        self.voice = voice
+        self.options = {**self.options, "voice": voice}
+        zeros = {name: np.zeros(shape, np.float32) for name, shape in self._shapes.items()}
+        self._beginning = voice.beginning(self.name, self.version, zeros) if voice else zeros
 
     def _fits(self, inputs: list) -> bool:
         """Return whether the graph has the interface of a streaming model."""
@@ -111,7 +133,7 @@ class Engine:
             if not all(isinstance(size, int) and size >= 0 for size in shape):
                 return False
         outputs = [node.name for node in self._session.get_outputs()]
-        return outputs == ["enhanced", *map(_after, self._shapes)]
+        return outputs == ["enhanced", *map(after, self._shapes)]
 
     def _second_grid(self, fast: bool) -> int:
         """Return the distance of the grids in samples, 0 for one grid."""
@@ -133,8 +155,8 @@ class Engine:
         return Engine, (self.path, *self.options.values()), {"folder": self.folder}
 
     def initial_state(self) -> State:
-        """Return the state before the first sample: zeros."""
-        return {name: np.zeros(shape, np.float32) for name, shape in self._shapes.items()}
+        """Return the state before the first sample: zeros, but for the entries of a talker."""
+        return {name: array.copy() for name, array in self._beginning.items()}
 
     def step(self, hop: np.ndarray, state: State) -> tuple[np.ndarray, State]:
         """Run the graph once, on one grid: `hop` (graph_hop_length,), float32 in [-1, 1] -> as many
@@ -142,6 +164,11 @@ class Engine:
         with self._watched() as options:
             enhanced, *after = self._session.run(None, {"audio": hop[None], **state}, options)
         return enhanced[0], dict(zip(state, after, strict=True))
+
+    @property
+    def keeps_one(self) -> bool:
+        """Whether the model keeps one talker and removes other voices."""
+        return bool(entries_of(self._shapes))
 
     @property
     def delay(self) -> float:
@@ -167,77 +194,12 @@ class Engine:
             runs.append(GridRun(self._one_grid(), hop, before=shift))
         return runs
 
-    def _one_grid(self) -> "EngineSession":
-        before = self.initial_state()
-        after = self.initial_state()
-        return EngineSession(self._session, before, after, self.graph_hop_length, self._watched)
+    def _one_grid(self) -> EngineSession:
+        return EngineSession(
+            self._session, self.initial_state, self.graph_hop_length, self._watched
+        )
 
     def _watched(self) -> AbstractContextManager:
         """Return the context of a call: it yields options that end a call of an unknown graph after
         some time."""
         return nullcontext() if is_installed(self.path) else Watchdog(self.path, STEP)
-
-
-class EngineSession:
-    """Run an engine along one signal and keep its state.
-
-    Two sets of state buffers alternate as input and output; nothing is copied. `copy.deepcopy`
-    gives a session that goes on from the same state with another signal.
-    """
-
-    def __init__(
-        self,
-        session: Any,
-        before: State,
-        after: State,
-        hop_length: int,
-        watched: Callable[[], AbstractContextManager],
-    ):
-        """`before`: the state; `after`: room for the next one; `watched`: returns the context of
-        the calls of one session."""
-        from onnxruntime import OrtValue
-
-        self._session = session
-        self._watch = watched
-        self._watched = watched()
-        self._state = (before, after)  # the present one first
-        self._audio = np.zeros((1, hop_length), np.float32)
-        self._enhanced = np.zeros((1, hop_length), np.float32)
-        self._value = OrtValue.ortvalue_from_numpy  # shares the array's memory
-        self._binding = self._bind(before, after)
-        self._other = self._bind(after, before)
-
-    def _bind(self, before: State, after: State) -> Any:
-        binding = self._session.io_binding()
-        binding.bind_ortvalue_input("audio", self._value(self._audio))
-        binding.bind_ortvalue_output("enhanced", self._value(self._enhanced))
-        for name in before:
-            binding.bind_ortvalue_input(name, self._value(before[name]))
-            binding.bind_ortvalue_output(_after(name), self._value(after[name]))
-        return binding
-
-    def step(self, hop: np.ndarray) -> np.ndarray:
-        """Enhance `hop` (hop_length,): return (hop_length,), a buffer that the next step
-        overwrites."""
-        self._audio[0] = hop
-        with self._watched as options:
-            self._session.run_with_iobinding(self._binding, options)
-        self._binding, self._other = self._other, self._binding
-        self._state = self._state[::-1]
-        return self._enhanced[0]
-
-    def __deepcopy__(self, memo: dict) -> "EngineSession":
-        before, after = [
-            {name: array.copy() for name, array in state.items()} for state in self._state
-        ]
-        return EngineSession(self._session, before, after, self._audio.shape[1], self._watch)
-
-    def reset(self) -> None:
-        """Set the state to zero."""
-        for state in self._state:
-            for array in state.values():
-                array.fill(0)
-
-
-def _after(name: str) -> str:
-    return name.replace("state.", "next.", 1)

@@ -18,13 +18,16 @@ import qse_models
 
 from ..audio.atomic_write import write_text
 from ..errors import QseError
-from ..model_folder import CHECKSUMS, FULL_BAND_GRAPH, GRAPH, STREAMS_GRAPH
+from ..model_folder import CHECKSUMS, FULL_BAND_GRAPH, GRAPH, GRAPHS
 from .engine import Engine, NotStreaming
+from .enrolment import Talker, keeping
 from .graph_check import LARGEST
 from .offline import OfflineModel
+from .voice import Voice
 
 DEFAULT_MODEL = "live-base"  # for streams
 RECORDING_MODEL = "studio-large"  # for whole signals, which may look ahead
+TALKER_MODEL = "live-talker"  # keeps one talker
 LONGEST_SUMS = 1 << 16  # characters of a file of checksums that are read
 WIDE_BAND = 16000  # Hz: audio at a higher sample rate is for the full-band graph
 
@@ -44,6 +47,7 @@ def load(
     flush_to_zero: bool = False,
     sample_rate: float | None = None,
     fast: bool = False,
+    talker: Talker | None = None,
 ) -> Model:
     """Load `model`: a name of `available()`, the path of a model's folder, or that of an .onnx
     file.
@@ -53,9 +57,12 @@ def load(
     that of the audio, in Hz. Above 16 kHz the model's full-band graph, for 48 kHz, is loaded if
     there is one; the attribute `sample_rate` of the result tells. `fast`: run a model for
     recordings, which averages two grids of frames, on one of them: half the time, slightly worse.
+    `talker`: whose voice is kept while other voices are removed; "near": whoever is near, or the
+    path of a voice (.voice, see `qse enroll`) or of a recording of this talker.
 
     Raises QseError for an unknown name, a missing file, or one that disagrees with its checksum,
-    and for `fast` with a model that has no faster form; TypeError or ValueError for `threads` or a
+    for `fast` with a model that has no faster form, for `talker` with one that cannot keep one
+    talker, and for a voice of another model; TypeError or ValueError for `threads` or a
     `sample_rate` of another type or range.
     """
     if not isinstance(threads, Integral) or not isinstance(sample_rate, Real | None):
@@ -69,7 +76,7 @@ def load(
     loaded = _open(path, threads, flush_to_zero, fast)
     if path != Path(model):
         loaded.folder = path.parent.absolute()
-    return loaded
+    return loaded if talker is None else keeping(loaded, talker)
 
 
 def resolve(
@@ -114,10 +121,16 @@ def streaming(model: Model) -> Engine:
     return model
 
 
-def _open(path: Path, threads: int = 1, flush_to_zero: bool = False, fast: bool = False) -> Model:
+def _open(
+    path: Path,
+    threads: int = 1,
+    flush_to_zero: bool = False,
+    fast: bool = False,
+    voice: Voice | None = None,
+) -> Model:
     verify(path)
     try:
-        return Engine(path, threads, flush_to_zero, fast)
+        return Engine(path, threads, flush_to_zero, fast, voice)
     except NotStreaming:
         model = OfflineModel(path, threads)
     if fast:
@@ -147,7 +160,7 @@ def find(model: str | Path, sample_rate: float | None = None) -> Path:
 def seal(folder: str | Path) -> None:
     """Write `SHA256SUMS` for the graphs in a model's folder."""
     lines = []
-    for name in (GRAPH, FULL_BAND_GRAPH, STREAMS_GRAPH):
+    for name in GRAPHS:
         path = Path(folder) / name
         if path.is_file():
             lines.append(f"{_sha256(path)}  {name}\n")

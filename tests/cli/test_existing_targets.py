@@ -24,6 +24,7 @@ TARGETS = [
     (["clean", "in.jsonl", "-o", "out", "--manifest", "out.jsonl"], ["out.jsonl"]),
     (["live", "--from", "a.wav", "--to", "b.wav", "--as-fast-as-possible"], ["b.wav"]),
     (["live", "--from", "a.wav", "--no-monitor", "--record", "b.wav", "--plain"], ["b.wav"]),
+    (["enroll", "a.wav", "-o", "me.voice"], ["me.voice"]),
     (["plot", "a.wav", "-o", "a.png"], ["a.png"]),
     (["web", "--export", "out"], ["out/index.html"]),
     (["bench", "stream", "recurrent", "--seconds", "0.01", "--json", "a.json"], ["a.json"]),
