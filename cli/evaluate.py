@@ -62,7 +62,7 @@ def evaluate(
     out = scoring.out or RESULTS / system.name
     other = None
     if against and not has_results(against):
-        other = _system(against, replace(computing, device="cpu"))
+        other = _system(against, replace(computing, device="cpu", talkers=None))
         place = (scoring.out or RESULTS) / other.name
         against = str(out / other.name if place == out else place)
     pairs = _pairs(test_data, computing.lead_in)
@@ -101,11 +101,12 @@ def _prepared(presentation: Presentation, dataset: str | None) -> "PublishedTabl
 def _system(name: str, computing: Computing) -> "System":
     """Return the system of a name or path. UsageError for one that takes no lead-in."""
     from qse.evaluate.computing_systems import find_system
+    from qse.evaluate.told_system import told
 
     system = find_system(name, computing.threads, computing.device, computing.trust)
     if computing.lead_in and not system.computes:
         raise UsageError(f"--lead-in needs a model that processes what comes before, not {name}")
-    return system
+    return told(system, computing.talkers) if computing.talkers else system
 
 
 def _pairs(test_data: TestData, lead_in: int) -> "list[Pair]":

@@ -116,6 +116,13 @@ class Computing:
             help="Number of recordings that the model processes before each one.",
         ),
     ] = 0
+    talkers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep the talker of the recording in DIR that is named as the noisy one.",
+        ),
+    ] = None
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Utterances at a time; else one per core.")
     ] = None

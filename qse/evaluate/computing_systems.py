@@ -35,6 +35,17 @@ from .system import Enhanced, Enhancer, FolderSystem, NoisySystem, System
 Process = Callable[[np.ndarray, int], np.ndarray]  # noisy, sample rate in Hz -> enhanced
 
 
+def timed(process: Process, pair: Pair, noisy: np.ndarray, sample_rate: int) -> Enhanced:
+    """Process lead-in and noisy signal as one stream; return output and time of the latter."""
+    before = [read_rate(path, sample_rate) for path in pair.lead_in]
+    stream = np.concatenate([*before, noisy])
+    start = perf_counter()
+    enhanced = process(stream, sample_rate)
+    seconds = perf_counter() - start
+    share = len(noisy) / max(1, len(stream))
+    return enhanced[len(stream) - len(noisy) :], share * seconds
+
+
 class _ComputingSystem(System):
     computes = True
 
@@ -43,18 +54,7 @@ class _ComputingSystem(System):
         silence = np.zeros(sample_rate, np.float32)
         process(silence, sample_rate)  # no utterance includes the cost of the first run
 
-        def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
-            """Process lead-in and noisy signal as one stream; return output and time of the
-            latter."""
-            before = [read_rate(path, sample_rate) for path in pair.lead_in]
-            stream = np.concatenate([*before, noisy])
-            start = perf_counter()
-            enhanced = process(stream, sample_rate)
-            seconds = perf_counter() - start
-            share = len(noisy) / max(1, len(stream))
-            return enhanced[len(stream) - len(noisy) :], share * seconds
-
-        return enhance
+        return lambda pair, noisy: timed(process, pair, noisy, sample_rate)
 
     @abstractmethod
     def _process(self, sample_rate: int) -> Process:

@@ -17,6 +17,7 @@ from ..audio.resample import converted
 from ..errors import QseError
 from ..model_folder import GRAPH, TALKER_GRAPH
 from .engine import Engine
+from .offline import OfflineModel
 from .onnx_session import open_session
 from .voice import SUFFIX, Voice, read_voice
 
@@ -55,7 +56,7 @@ class Enrolment(NamedTuple):
         return [f"{self.voice.origin}: {doubt}" for doubt in found]
 
 
-def keeping(model: Engine, talker: Talker) -> Engine:
+def keeping(model: Engine | OfflineModel, talker: Talker) -> Engine:
     """Return `model` for streams that keep `talker`: NEAR, a voice, its path (.voice), or that of a
     recording of the talker. Raises QseError where that cannot be."""
     if not isinstance(model, Engine) or not model.keeps_one:
