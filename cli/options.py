@@ -56,7 +56,7 @@ PARAMETERS = (  # that messages of the library name
     "skip_unreadable",
     "sample_rate",
     "speech",
-    "talker",
+    "talkers",
     "threads",
     "track",
     "trust",

@@ -54,6 +54,5 @@ class ToldSystem(ModelSystem):
 def told(system: System, talkers: Path) -> ToldSystem:
     """Return the system that is told the talkers. UsageError for one that is no exported model."""
     if not isinstance(system, ModelSystem):
-        wanted = "an exported model that keeps one talker"
-        raise UsageError(f"--talkers needs {wanted}, not {system.name}")
+        raise UsageError(f"{system.name} is no exported model: leave talkers={talkers} out")
     return ToldSystem(system.name, system.path, system.threads, talkers)

@@ -62,5 +62,5 @@ def test_a_talker_that_is_missing_or_changed_is_noticed(model):
 
 
 def test_only_exported_models_are_told(model):
-    with pytest.raises(UsageError, match="--talkers needs an exported model"):
+    with pytest.raises(UsageError, match="noisy is no exported model: leave talkers="):
         told(find_system("noisy"), model.parent / "talkers")
