@@ -15,6 +15,7 @@ from ..audio.checks import HIGHEST_RATE, LOWEST_RATE
 from .array_check import float_array
 from .attenuation import mixed, noisy_share
 from .engine import Engine
+from .enrolment import Talker, keeping
 from .rate_conversion import RateConversion
 from .zoo import Model, resolve, streaming
 
@@ -100,6 +101,7 @@ class Stream:
         sample_rate: float | None = None,
         blocksize: int | None = None,
         strength: float | None = None,
+        talker: Talker | None = None,
     ):
         """Open a stream for blocks at `sample_rate`, with `model`: what `load` returns, or takes.
 
@@ -113,11 +115,14 @@ class Stream:
         any length are taken and `blocksize` does not change the latency.
         strength: attenuation limit in dB from 0 (output = delayed input) up; None: no limit. The
         noisy share has the full band of the blocks.
+        talker: whose voice is kept, as in `load`; streams of one engine may each have their own.
         Raises TypeError or ValueError for an argument of another type or range, QseError for a
         model that cannot stream.
         """
         _check(sample_rate, blocksize)
         self.engine = streaming(resolve(model, sample_rate))
+        if talker is not None:
+            self.engine = keeping(self.engine, talker)
         hop = self.engine.hop_length
         self.sample_rate = sample_rate or self.engine.sample_rate
         converted = self.sample_rate != self.engine.sample_rate

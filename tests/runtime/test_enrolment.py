@@ -66,7 +66,7 @@ def test_a_stream_keeps_the_talker_who_is_named(model, me, kind):
     engine = qse.load(model, talker=named)
     wanted = enhanced_for(SPEECH, audio)
     np.testing.assert_allclose(qse.denoise(audio, 16000, engine), wanted, atol=1e-6)
-    stream = qse.Stream(engine)
+    stream = qse.Stream(model, talker=named)
     blocks = [stream.process(block) for block in np.array_split(audio, 7)]
     blocks.append(stream.finish())
     np.testing.assert_allclose(np.concatenate(blocks)[stream.latency :], wanted, atol=1e-6)
@@ -101,11 +101,14 @@ def test_sessions_begin_again_with_the_talker(model, me):
     np.testing.assert_array_equal(twin.step(hop), first)
 
 
-def test_engines_share_a_graph_and_keep_talkers_apart(model, me):
+def test_engines_share_a_graph_and_keep_talkers_apart(model, me, models):
     engine = qse.load(model)
     kept = engine.keeping(read_voice(me))
     audio = noisy()
     np.testing.assert_array_equal(qse.denoise(audio, 16000, engine), audio)
+    assert qse.Stream(engine, talker=me).engine.voice.model == "one"
+    with pytest.raises(QseError, match="cannot keep one talker"):
+        qse.Stream("live-base", talker="near")
     other = pickle.loads(pickle.dumps(kept))
     for found in (kept, other):
         wanted = enhanced_for(SPEECH, audio)
