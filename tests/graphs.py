@@ -130,16 +130,25 @@ def talker(folder: Path) -> Path:
         state = {"mixer.time": shape, "mixer.scale": shape, "mixer.shift": shape}
         about = {"hop_length": size, "sample_rate": rate, "latency": 0}
         save(folder / f"{name}.onnx", nodes, constants, state, **about)
+    talkers(folder / "talker.onnx")
+    return folder
+
+
+def talkers(
+    path: Path, names=("time", "scale", "shift"), bands: int = 2, operator: str = "Sub"
+) -> Path:
+    """The graph of talkers beside that model: the first state's mean is the entry of the second,
+    and `operator` of it and itself that of the third."""
     mean, scale, shift = (
-        helper.make_tensor_value_info(f"state.mixer.{name}", TensorProto.FLOAT, [2, 80])
-        for name in ("time", "scale", "shift")
+        helper.make_tensor_value_info(f"state.mixer.{name}", TensorProto.FLOAT, [bands, 80])
+        for name in names
     )
     nodes = [
         helper.make_node("Identity", [mean.name], [scale.name]),
-        helper.make_node("Sub", [mean.name, mean.name], [shift.name]),
+        helper.make_node(operator, [mean.name, mean.name], [shift.name]),
     ]
     graph = helper.make_graph(nodes, "talker", [mean], [scale, shift])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(model)
-    onnx.save(model, folder / "talker.onnx")
-    return folder
+    onnx.save(model, path)
+    return path

@@ -17,8 +17,9 @@ from ..model_folder import CONFIG, STREAMS_GRAPH, weights_of
 from ..networks import Network, TwoGrids
 from ..networks.weights import load_network
 from ..nn.state import flatten_state, initial_state
+from ..runtime.checksums import seal
 from ..runtime.many_streams import ManyStreams
-from ..runtime.zoo import load, seal, streaming
+from ..runtime.zoo import load, streaming
 from .graph_file import metadata_of, publish, speech_like, to_onnx
 from .lowering import lower
 from .streaming import TOLERANCE, WaveStep

@@ -28,7 +28,8 @@ from ..model_folder import (
 from ..networks import Network, StreamingEnhancer, StreamingNetwork, TwoGrids, weights
 from ..networks.weights import load_network
 from ..runtime.bands import FULL_BAND
-from ..runtime.zoo import WIDE_BAND, load, seal
+from ..runtime.checksums import seal
+from ..runtime.zoo import WIDE_BAND, load
 from ..train import checkpoint
 from ..train.recipe import read_config, write_config
 from ..train.training_log import read_table

@@ -16,9 +16,10 @@ from ..audio.reader import open_audio
 from ..audio.resample import converted
 from ..errors import QseError
 from ..model_folder import GRAPH, TALKER_GRAPH
+from .checksums import verify
 from .engine import Engine
 from .offline import OfflineModel
-from .onnx_session import open_session
+from .talker_graph import TalkerGraph
 from .voice import SUFFIX, Voice, read_voice
 
 SPEAKING = 10**-3.5  # of the power of the loudest hop
@@ -101,6 +102,7 @@ def enroll_sound(audio: np.ndarray, sample_rate: float, folder: Path, origin: st
     graph = folder / TALKER_GRAPH
     if not graph.is_file():
         raise QseError(f"{folder} has no {graph.name}: choose a model that keeps one talker")
+    verify(folder / GRAPH)
     engine = Engine(folder / GRAPH)
     blocks = converted([audio[:, None]], sample_rate, engine.sample_rate, 1)
     found = enrolled(np.concatenate(list(blocks))[:, 0], engine, graph, origin)
@@ -112,28 +114,26 @@ def enroll_sound(audio: np.ndarray, sample_rate: float, folder: Path, origin: st
 
 def enrolled(audio: np.ndarray, engine: Engine, graph: Path, origin: str) -> Enrolment:
     """Enroll the talker of (samples,) at the rate of `engine`, however short. graph: of talkers."""
-    session = open_session(graph, 1)
-    inputs = [node.name for node in session.get_inputs()]
-    outputs = [node.name for node in session.get_outputs()]
+    state = engine.initial_state()
+    talkers = TalkerGraph(graph, state)
     hop = engine.graph_hop_length
     noisy = audio[: len(audio) // hop * hop].reshape(-1, hop)
-    state = engine.initial_state()
-    states: dict[str, list[np.ndarray]] = {name: [] for name in inputs}
+    states: dict[str, list[np.ndarray]] = {name: [] for name in talkers.states}
     enhanced = []
     for samples in noisy:
         output, state = engine.step(samples, state)
         enhanced.append(output)
-        for name in inputs:
-            states[name].append(state[name])
+        for name, found in states.items():
+            found.append(state[name])
     power = np.square(noisy).mean(1)
     speaks = (power > SPEAKING * power.max(initial=0)).nonzero()[0]
 
     def entries(hops: np.ndarray) -> dict[str, np.ndarray]:
         means = {}
         for name, found in states.items():
-            mean = np.mean([found[t] for t in hops], 0, dtype=np.float64)
-            means[name] = mean.astype(np.float32)
-        return dict(zip(outputs, session.run(None, means), strict=True))
+            mean = np.stack([found[t] for t in hops]).mean(0, dtype=np.float64)
+            means[name] = np.asarray(mean, np.float32)
+        return talkers.entries(means)
 
     voice = Voice(engine.name, engine.version, entries(speaks) if len(speaks) else {}, origin)
     seconds = len(speaks) * hop / engine.sample_rate

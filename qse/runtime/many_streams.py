@@ -12,11 +12,12 @@ import numpy as np
 
 from ..errors import QseError
 from ..model_folder import STREAMS_GRAPH
+from .checksums import verify
 from .deadline import LOADING, within
 from .engine import METADATA, State
 from .onnx_session import described, is_installed, open_session
 from .watchdog import STEP, Watchdog
-from .zoo import find, verify
+from .zoo import find
 
 
 class ManyStreams:

@@ -7,7 +7,6 @@ PATH), then the installed package `qse_models`. A model's folder may hold `SHA25
 is refused before it is loaded.
 """
 
-import hashlib
 import os
 from contextlib import suppress
 from numbers import Integral, Real
@@ -16,19 +15,17 @@ from weakref import WeakKeyDictionary
 
 import qse_models
 
-from ..audio.atomic_write import write_text
 from ..errors import QseError
-from ..model_folder import CHECKSUMS, FULL_BAND_GRAPH, GRAPH, GRAPHS
+from ..model_folder import FULL_BAND_GRAPH, GRAPH
+from .checksums import verify
 from .engine import Engine, NotStreaming
 from .enrolment import Talker, keeping
-from .graph_check import LARGEST
 from .offline import OfflineModel
 from .voice import Voice
 
 DEFAULT_MODEL = "live-base"  # for streams
 RECORDING_MODEL = "studio-large"  # for whole signals, which may look ahead
 TALKER_MODEL = "live-talker"  # keeps one talker
-LONGEST_SUMS = 1 << 16  # characters of a file of checksums that are read
 WIDE_BAND = 16000  # Hz: audio at a higher sample rate is for the full-band graph
 
 Model = Engine | OfflineModel
@@ -157,16 +154,6 @@ def find(model: str | Path, sample_rate: float | None = None) -> Path:
     raise QseError(f"no model called {model}: the installed ones are {names}; {cure}")
 
 
-def seal(folder: str | Path) -> None:
-    """Write `SHA256SUMS` for the graphs in a model's folder."""
-    lines = []
-    for name in GRAPHS:
-        path = Path(folder) / name
-        if path.is_file():
-            lines.append(f"{_sha256(path)}  {name}\n")
-    write_text(Path(folder) / CHECKSUMS, "".join(lines))
-
-
 def _graph(folder: Path, sample_rate: float | None) -> Path:
     full_band = folder / FULL_BAND_GRAPH
     if sample_rate is not None and sample_rate > WIDE_BAND and full_band.is_file():
@@ -181,42 +168,3 @@ def _models() -> dict[str, Path]:
         for graph in Path(folder).glob(f"*/{GRAPH}"):
             found.setdefault(graph.parent.name, graph)
     return found
-
-
-def verify(path: Path) -> None:
-    """Raise QseError for a graph that does not agree with the checksums beside it."""
-    sums = path.parent / CHECKSUMS
-    if not sums.is_file():
-        return
-    try:
-        if path.stat().st_size > LARGEST:  # which would take long to read
-            raise QseError(
-                f"{path} is not a model that qse runs: it is larger than {LARGEST >> 20} MiB"
-            )
-        wanted = _listed(sums, path.name)
-        damaged = wanted != {_sha256(path)}
-    except OSError as error:
-        raise QseError(f"{error.filename} cannot be read: {error.strerror}") from error
-    if not wanted:
-        cure = f"install qse again, or delete {CHECKSUMS}"
-        raise QseError(f"{path} is not listed in {CHECKSUMS} beside it: {cure}")
-    if damaged:
-        reason = f"its checksum is not the one in {CHECKSUMS}"
-        raise QseError(f"{path} is damaged ({reason}): install qse again or copy it again")
-
-
-def _listed(sums: Path, name: str) -> set[str]:
-    """Return the checksums of the file `name` in a file as `sha256sum` writes it."""
-    with sums.open(encoding="utf-8", errors="replace") as file:
-        text = file.read(LONGEST_SUMS)
-    found = set()
-    for line in text.splitlines():
-        checksum, *rest = line.split() or [""]
-        if rest in ([name], [f"*{name}"]):  # the star marks a file read as binary
-            found.add(checksum.lower())
-    return found
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -16,7 +16,7 @@ from qse.audio.writer import write
 from qse.errors import QseError
 from qse.live.recorder import Recorder
 from qse.model_folder import CHECKSUMS
-from qse.runtime.zoo import seal
+from qse.runtime.checksums import seal
 from qse.web.site import write_site
 
 pytestmark = pytest.mark.skipif(

@@ -16,10 +16,10 @@ from qse.export import many_streams as export
 from qse.export.many_streams import add_many_streams, disagreement, export_many_streams
 from qse.integrations.stream_group import StreamGroup
 from qse.networks import TwoGrids
+from qse.runtime.checksums import seal
 from qse.runtime.engine import Engine
 from qse.runtime.many_streams import ManyStreams
 from qse.runtime.stream import Stream
-from qse.runtime.zoo import seal
 from qse.train import checkpoint
 from qse.train.recipe import write_config
 

@@ -8,8 +8,9 @@ import graphs
 import numpy as np
 
 from qse.errors import QseError
+from qse.runtime.checksums import seal
 from qse.runtime.denoise import denoise
-from qse.runtime.zoo import load, seal
+from qse.runtime.zoo import load
 
 from .mutations import damaged, garbled
 from .target import Finding, Target, qse, told

@@ -216,7 +216,7 @@ def test_group_names_a_model_without_such_a_graph(several, models):
 
 
 def test_group_refuses_a_damaged_graph(tmp_path):
-    from qse.runtime.zoo import seal
+    from qse.runtime.checksums import seal
 
     graphs.recurrent(tmp_path / "mine" / "model.onnx")
     path = graphs.recurrent(tmp_path / "mine" / "model-streams.onnx", many=True)

@@ -10,7 +10,8 @@ from qse.errors import QseError
 from qse.runtime.bands import BandModels
 from qse.runtime.batch import run
 from qse.runtime.batch_plan import FileJob
-from qse.runtime.zoo import find, load, seal
+from qse.runtime.checksums import seal
+from qse.runtime.zoo import find, load
 
 
 @pytest.fixture(autouse=True)

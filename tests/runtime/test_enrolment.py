@@ -12,6 +12,7 @@ import soundfile
 
 import qse
 from qse.errors import QseError
+from qse.runtime.checksums import seal
 from qse.runtime.enrolment import Enrolment, enroll, keeping
 from qse.runtime.voice import Voice, read_voice
 from qse.runtime.zoo import resolve
@@ -212,3 +213,32 @@ def test_only_the_first_minute_is_read(model, tmp_path):
 def test_a_model_without_the_graph_of_talkers_is_refused(zoo, tmp_path):
     with pytest.raises(QseError, match=r"live-base has no talker.onnx"):
         enroll(recording(tmp_path / "a.wav"), zoo / "live-base")
+
+
+@pytest.mark.parametrize(
+    ("graph", "reason"),
+    [
+        ({"names": ("other", "scale", "shift")}, "is no graph of talkers of this model"),
+        ({"names": ("time", "scale", "other")}, "is no graph of talkers of this model"),
+        ({"bands": 3}, "is no graph of talkers of this model"),
+        ({"operator": "Pow"}, "makes no entries of this talker"),  # of negative numbers: NaN
+    ],
+)
+def test_another_graph_of_talkers_is_refused(tmp_path, graph, reason):
+    folder = graphs.talker(tmp_path / "one")
+    graphs.talkers(folder / "talker.onnx", **graph)
+    with pytest.raises(QseError, match=rf"talker.onnx {reason}"):
+        enroll(recording(tmp_path / "a.wav"), folder)
+
+
+def test_damaged_graphs_are_refused(tmp_path):
+    folder = graphs.talker(tmp_path / "one")
+    seal(folder)
+    me = recording(tmp_path / "a.wav")
+    assert enroll(me, folder).seconds > 4
+    for name in ("talker.onnx", "model.onnx"):
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole + b"\0")
+        with pytest.raises(QseError, match=rf"{name} is damaged"):
+            enroll(me, folder)
+        (folder / name).write_bytes(whole)

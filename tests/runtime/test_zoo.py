@@ -8,8 +8,9 @@ import pytest
 
 import qse
 from qse.errors import QseError
-from qse.runtime import zoo as zoo_module
-from qse.runtime.zoo import find, load, seal
+from qse.runtime import checksums
+from qse.runtime.checksums import seal
+from qse.runtime.zoo import find, load
 
 
 def test_available_names_are_the_folders(models):
@@ -106,6 +107,6 @@ def test_load_refuses_a_huge_graph_before_its_checksum(tmp_path, monkeypatch):
     (tmp_path / "model.onnx").touch()
     os.truncate(tmp_path / "model.onnx", 1 << 40)
     (tmp_path / "SHA256SUMS").write_text("0  model.onnx\n")
-    monkeypatch.setattr(zoo_module, "_sha256", None)
+    monkeypatch.setattr(checksums, "_sha256", None)
     with pytest.raises(QseError, match=r"model\.onnx .*: it is larger than 512 MiB"):
         qse.load(tmp_path)
