@@ -19,8 +19,9 @@ from .mp3 import Mp3
 from .mp3_frames import has_frames
 from .mp4 import Mp4
 from .ogg import Ogg, OtherOgg
-from .plain import Au, Nist, Voc
+from .plain import Au, Nist
 from .suffixes import HEADERLESS, SUFFIXES
+from .voc import Voc
 from .wav import Wav
 
 FAMILIES: tuple[type[Inspection], ...] = (

@@ -24,6 +24,7 @@ MAGIC = {  # how files begin -> kind
 }
 
 
+STATED = ("MXF", "WavPack", "TTA", "APE", "TAK", "DSF")  # kinds whose headers have a length
 PACKET = 188  # bytes
 RIFF = 8  # bytes that the size of an AVI file does not count
 # size of the header, samples, rate, channels
@@ -61,6 +62,8 @@ class Foreign(Inspection):
     def stated_seconds(self, track: Track) -> float:
         if self.kind == "AVI":
             return track.stated
+        if self.kind in STATED:
+            return track.lasts
         if self.kind == "FLV" and self.media and not self.media.pictures:
             return self.media.seconds
         return self._of_sox if self.kind == "SoX" else 0.0

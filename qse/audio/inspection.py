@@ -55,7 +55,7 @@ class Inspection:
 
     family: ClassVar[str | None] = None  # the same for all kinds whose metadata have the same form
     formats: ClassVar[tuple[str, ...]] = ()  # of libsndfile, for files of this family
-    needs_ffmpeg: ClassVar[bool] = False  # whether only ffmpeg reads such files
+    needs_ffmpeg: bool = False  # whether only ffmpeg reads such files
     muxer: ClassVar[str | None] = None  # of ffmpeg, where it maps metadata into this family
     copies_to: ClassVar[tuple[str, ...]] = ()  # families to which metadata are copied byte by byte
     has_times: ClassVar[bool] = True  # whether ffmpeg finds time stamps in such files

@@ -1,4 +1,4 @@
-"""AU, VOC and NIST SPHERE files, to which no metadata are written."""
+"""AU and NIST SPHERE files, to which no metadata are written."""
 
 from __future__ import annotations
 
@@ -41,18 +41,6 @@ class Au(Inspection):
             start = int.from_bytes(head[4:8], "big")
             text = file.read(min(max(0, start - AU_HEADER), MOST_TEXT))
         return ["annotation"] if text.strip(b"\0 ") else []
-
-
-class Voc(Inspection):
-    """A file of Creative Labs."""
-
-    family = "VOC"
-    has_times = False
-    formats = ("VOC",)
-
-    @classmethod
-    def recognise(cls, head: bytes) -> str | None:
-        return "VOC" if head.startswith(b"Creative Voice File") else None
 
 
 class Nist(Inspection):

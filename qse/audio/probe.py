@@ -21,7 +21,8 @@ class Track:
     `bits`: of a sample, 0 for lossy codings; `bit_rate`: in bit/s, 0 if unknown; `positions`: of
     the channels, under ffmpeg's name for them, "" if unknown; `name`: that a person gave, else "";
     `begin`: seconds after the begin of the file. `index`: number among all tracks. `stated`: its
-    length in seconds by the number of its frames, 0 if unknown.
+    length in seconds by the number of its frames; `lasts`: as ffprobe says it, from a header or by
+    a guess. Both are 0 if unknown.
     """
 
     codec: str
@@ -36,6 +37,7 @@ class Track:
     marks: tuple[str, ...] = ()  # default, comment, hearing_impaired, ...
     index: int = 0
     stated: float = 0.0
+    lasts: float = 0.0
 
     @property
     def is_lossless(self) -> bool:
@@ -143,6 +145,7 @@ def _track(stream: dict[str, Any], has_own_tags: bool, start: float) -> Track:
         marks=tuple(marks),
         index=_number(stream, "index"),
         stated=_stated(stream),
+        lasts=float(stream.get("duration", 0)),
     )
 
 

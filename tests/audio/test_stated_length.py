@@ -1,7 +1,9 @@
 """Sound that is missing from files of other containers, of which ffmpeg calls nothing an error."""
 
+import subprocess
+
 import pytest
-from tagged_files import ffmpeg, needs_ffmpeg, wav
+from tagged_files import ffmpeg, needs_ffmpeg, needs_sox, wav
 
 from qse.audio.reader import open_audio
 from qse.errors import QseError
@@ -10,9 +12,18 @@ pytestmark = needs_ffmpeg
 FORMS = {
     "avi": ("-c:a", "pcm_s16le"),
     "flv": ("-ar", 44100, "-c:a", "mp3"),
+    "mxf": ("-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=1", "-ar", 48000, "-shortest"),
     "sox": (),
     "ts": ("-c:a", "mp2"),
+    "tta": (),
+    "voc": (),
+    "wv": (),
 }
+
+
+def run(line) -> bytes:
+    """Return what a program prints."""
+    return subprocess.run(line, check=True, capture_output=True).stdout
 
 
 def outcome(path) -> tuple[int, str]:
@@ -36,7 +47,7 @@ def test_whole_file_is_read_without_a_word(path):
     assert samples and not said
 
 
-@pytest.mark.parametrize("path", ["avi", "flv", "sox"], indirect=True)
+@pytest.mark.parametrize("path", ["avi", "flv", "mxf", "sox", "tta", "voc", "wv"], indirect=True)
 def test_cut_file(path):
     whole = outcome(path)[0]
     data = path.read_bytes()
@@ -45,10 +56,34 @@ def test_cut_file(path):
     assert samples < whole and said
 
 
-@pytest.mark.parametrize("path", ["avi", "sox"], indirect=True)
+@pytest.mark.parametrize("path", ["avi", "mxf", "sox", "tta", "voc", "wv"], indirect=True)
 def test_file_without_some_bytes(path):
     whole = outcome(path)[0]
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2] + data[len(data) // 2 + 6000 :])
     samples, said = outcome(path)
     assert samples < whole and said
+
+
+@pytest.mark.parametrize(("path", "sign"), [("voc", b"\2\0"), ("wv", b"wvpk")], indirect=["path"])
+def test_file_that_ends_between_two_blocks(path, sign):
+    whole = outcome(path)[0]
+    data = path.read_bytes()
+    path.write_bytes(data[: data.rindex(sign, 0, -1)])
+    samples, said = outcome(path)
+    assert samples < whole and said
+
+
+@needs_sox
+def test_blocks_of_voc(here):
+    """sox writes one block with a size that is a little too small, and reads several."""
+    whole = wav(here / "s.wav", subtype="PCM_U8")
+    run(["sox", whole, "one.voc"])
+    ffmpeg("-i", whole, "-c:a", "pcm_u8", "several.voc")
+    for name in ("one.voc", "several.voc"):
+        assert outcome(here / name) == (16000, "")
+    data = (here / "one.voc").read_bytes()
+    (here / "pause.voc").write_bytes(data[:-1] + b"\3\3\0\0" + b"\x10\x27\x9c" + data[30:])
+    assert "holds pauses" in outcome(here / "pause.voc")[1]
+    (here / "more.voc").write_bytes(data + data)
+    assert "behind its last block" in outcome(here / "more.voc")[1]
