@@ -101,18 +101,39 @@ def left_out(inputs: list[str]) -> list[Path]:
 
 
 def file_name(path: Path) -> str:
-    """Return what all names of one file have in common, also where the disk takes names in other
-    cases for the same (macOS, Windows), or a folder is mounted twice, if the file is there.
+    """Return what all names of one file have in common, also where a folder is mounted twice, if
+    the file is there.
 
     Of a file with several names on the disk, one can be replaced without the others.
     """
+    name = real_name(path)
     with suppress(OSError):
-        state = path.stat()
+        state = os.stat(name)
         if state.st_ino and state.st_nlink == 1:
             return f"{state.st_dev} {state.st_ino}"
-    return real_name(path)
+    return name
 
 
 def real_name(path: Path) -> str:
-    """Return what all names of one file have in common: links resolved, on Windows one case."""
-    return normcase(realpath(path))
+    """Return what all names of one file have in common: links resolved; on Windows one case; where
+    the disk takes names in other cases for the same (macOS, FAT), the name that its folder lists.
+    """
+    name = normcase(realpath(path))
+    found = Path(name).anchor
+    for part in Path(name).parts[1:]:
+        found = os.path.join(found, _listed(found, part))
+    return found
+
+
+def _listed(folder: str, name: str) -> str:
+    """Return the name under which a folder lists what is there as `name`; `name` where nothing is,
+    or another case is another file."""
+    if not os.path.lexists(os.path.join(folder, name.swapcase())) or name == name.swapcase():
+        return name
+    if not os.path.lexists(os.path.join(folder, name)):
+        return name
+    with suppress(OSError):
+        names = os.listdir(folder)
+        if name not in names:
+            return next((other for other in names if other.lower() == name.lower()), name)
+    return name

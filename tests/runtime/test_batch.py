@@ -279,11 +279,35 @@ def test_two_results_of_a_run_do_not_replace_each_other(here, model_at, monkeypa
     assert first.error is None and "to another folder" in str(second.error)
     assert soundfile.info(here / "out/memo.wav").samplerate == 16000
 
-    monkeypatch.setattr(found_inputs, "realpath", str)
+    monkeypatch.setattr(found_inputs, "realpath", os.path.abspath)
     jobs, errors = plan(["one"], "out")
     assert not errors and found_inputs.file_name(jobs[0].target) == found_inputs.file_name(
         here / "OUT/memo.wav"
     )
+
+
+def test_names_in_two_cases_are_one_file_where_the_disk_says_so(here, monkeypatch):
+    """Also where it has a number for each name, as FAT by FUSE."""
+    make(here / "data/Memo.wav", 16000)
+
+    def one_file():
+        names = {here / "data/Memo.wav", here / "data/memo.WAV", here / "DATA/Memo.wav"}
+        return len(set(map(found_inputs.file_name, names))) == 1
+
+    assert not one_file()
+
+    def lexists(path):
+        folder, name = os.path.split(os.path.abspath(path))
+        names = os.listdir(folder) if os.path.isdir(folder) else ()
+        return name.lower() in map(str.lower, names) or folder == os.sep
+
+    monkeypatch.setattr(os.path, "lexists", lexists)
+    assert one_file()
+    (here / "other").mkdir()
+    make(here / "other/a.wav", 8000)
+    make(here / "other/A.wav", 8000)
+    both = map(found_inputs.file_name, (here / "other/a.wav", here / "other/A.wav"))
+    assert len(set(both)) == 2
 
 
 def test_what_is_made_at_the_end_of_a_run_is_not_replaced(here, model_at, monkeypatch):
