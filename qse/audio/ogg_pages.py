@@ -82,6 +82,8 @@ class Pages:
         self._has_end |= stream.ended
         position = int.from_bytes(page[6:14], "little", signed=True)
         if position >= 0:  # a packet ends on this page
+            if stream.rate and position < stream.position and not begins:
+                self.damaged("positions go back")  # decoders leave out what lies behind
             stream.position = position
         if stream.rate:
             self._seconds = max(0, stream.position - stream.skipped) / stream.rate

@@ -37,6 +37,21 @@ def test_is_cut_accepts_an_ogg_without_end_mark(tmp_path):
     assert read(path) == 48000
 
 
+def test_positions_of_an_ogg_that_go_back_are_damage(tmp_path):
+    """Decoders take the last one for the end of the sound."""
+    noise = 0.1 * np.random.default_rng(0).standard_normal((96000, 1))
+    path = make(tmp_path / "a.ogg", noise.astype(np.float32), "VORBIS")
+    data = bytearray(path.read_bytes())
+    page = data.rindex(b"OggS")
+    data[page + 6 : page + 14] = struct.pack("<q", 100)
+    data[page + 22 : page + 26] = bytes(4)
+    data[page + 22 : page + 26] = struct.pack("<I", ogg_checksum(data[page:]))
+    path.write_bytes(data)
+    assert soundfile.info(path).frames < 90000
+    with pytest.raises(QseError, match="positions go back"):
+        read(path)
+
+
 @pytest.mark.parametrize("suffix", ["mp3", "ogg"])
 def test_has_more_refuses_joined_files(tmp_path, suffix):
     one = make(tmp_path / f"one.{suffix}", tone(48000))
