@@ -24,7 +24,7 @@ SAMPLES = 40_000
 SUBTYPES = {"ogg": "VORBIS", "opus": "OPUS", "mp3": "MPEG_LAYER_III"}
 SUFFIXES = ("wav", "w64", "rf64", "aiff", "au", "caf", "voc", "sph", "flac", *SUBTYPES)
 KINDS = ("cut", "flip", "remove")
-PLACES = int(os.environ.get("QSE_TEST_PLACES", "30"))  # of each kind and format
+PLACES = int(os.environ.get("QSE_TEST_PLACES", "12"))  # of each kind and format
 
 
 @pytest.fixture(scope="module")
