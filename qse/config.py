@@ -5,7 +5,6 @@ Unknown keys are refused; known ones are listed.
 
 import copy
 import dataclasses
-import errno
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .bounded_text import read_text
 from .errors import QseError
 
 if TYPE_CHECKING:
@@ -101,12 +101,7 @@ def _text(path: Path) -> str:
     Raises OSError for what is no file, QseError for a text that is too long, or with a key of many
     parts: `tomllib` takes time and memory in proportion to the square of their number.
     """
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is no regular file")
-    with path.open(encoding="utf-8") as file:
-        text = file.read(LONGEST + 1)
-    if len(text) > LONGEST:
-        raise QseError(f"{path}: has more than {LONGEST} characters")
+    text = read_text(path, LONGEST, "name the configuration of a run or a model")
     if DOTTED.search(text):
         raise QseError(f"{path}: {TOO_DEEP}")
     return text

@@ -19,7 +19,7 @@ from qse.errors import QseError
 from qse.export import release as release_module
 from qse.export.release import average
 from qse.networks import build_network, weights
-from qse.networks.weights import load_network, load_tensors, network_of
+from qse.networks.weights import load_header, load_network, load_tensors, network_of
 from qse.references import find_named
 from qse.train.warm_start import start_from
 
@@ -165,3 +165,13 @@ def test_a_long_configuration_is_refused(tmp_path):
         config.read(path)
     path.write_text("x = '" + "a.b, " * 1000 + "'\ny = [" + "0.5, " * 1000 + "]\n" + "#" * 9000)
     assert len(config.read(path)["y"]) == 1000
+
+
+def test_weights_with_a_header_of_any_size_are_refused(tmp_path):
+    """It takes 15 times its size in memory, where it names tensors."""
+    path = tmp_path / "best.safetensors"
+    save_file({}, path, {"step": "1", "origin": "a" * (1 << 24)})
+    with pytest.raises(QseError, match=r"best\.safetensors: cannot read .*header .*16 MiB"):
+        load_header(path)
+    save_file({}, path, {"step": "1", "origin": "a" * (1 << 20)})
+    assert load_header(path)["step"] == "1"

@@ -8,6 +8,7 @@ the index. A ZIP file has its directory at its end, so a part without its end ca
 import hashlib
 import struct
 import zipfile
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ INDEX = "bundle.json"
 HEAD = 30  # bytes in front of the name of the first file in a ZIP file
 BEGIN = b"PK\x03\x04"
 MOST_INDEX = 64 << 20  # bytes
+MOST_DIRECTORY = 4 << 20  # bytes, of which a shard takes 55
 LEAST_KBIT = 1.0  # of a shard: less decodes to an unreasonable amount of audio
 DATE = (1980, 1, 1, 0, 0, 0)  # of all files in a part
 # what the module zipfile raises for files that are damaged, or made to do harm
@@ -65,6 +67,29 @@ def size_with(index: PartIndex, shards: list[bytes]) -> int:
     return text + of_shards + 400
 
 
+class _Source(BufferedReader):
+    """The file of a part, of which at most `most` bytes are read at once: `zipfile` reads the
+    directory as a whole, and a hole on the disk may pass for one of any size."""
+
+    most: int | None = MOST_DIRECTORY
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.most is not None and size is not None and size > self.most:
+            raise zipfile.BadZipFile("its directory is too large")
+        return super().read(size)
+
+
+def _archive(source: _Source) -> zipfile.ZipFile:
+    """Return the archive in `source`, which is closed where there is none."""
+    try:
+        found = zipfile.ZipFile(source)
+    except BaseException:
+        source.close()
+        raise
+    source.most = None
+    return found
+
+
 class BundlePart:
     """Read a part: a context manager. `index`: what it holds; `identity`: one of its own.
 
@@ -77,7 +102,8 @@ class BundlePart:
             if not path.is_file():
                 raise Refused(f"{path.name} is no regular file: remove it")
             self._size = path.stat().st_size
-            self._file = zipfile.ZipFile(path)
+            self._source = _Source(path.open("rb", buffering=0))
+            self._file = _archive(self._source)
         except OSError as error:
             raise Refused(f"{path.name} cannot be read ({error.strerror})") from error
         except ZIP_FAULTS as error:
@@ -87,10 +113,10 @@ class BundlePart:
             self.index = bundle_index.read(text)
             self._check()
         except (*ZIP_FAULTS, OSError) as error:
-            self._file.close()
+            self._close()
             raise self._not_whole() from error
         except Refused:
-            self._file.close()
+            self._close()
             raise
         self.identity = bundle_index.identity(text)
 
@@ -98,7 +124,7 @@ class BundlePart:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._close()
 
     def audio(self, number: int) -> np.ndarray:
         """Return shard `number` as int16 (samples,). Raises Refused if it is damaged."""
@@ -114,12 +140,16 @@ class BundlePart:
                 f"{self.path.name} is damaged (shard {number}: {cause}): copy it again"
             ) from error
 
+    def _close(self) -> None:
+        self._file.close()
+        self._source.close()
+
     def _read(self, name: str, limit: int) -> bytes:
         """Return a file of the archive. Raises ValueError if it is compressed or too large."""
         found = self._file.getinfo(name)
         if found.compress_type != zipfile.ZIP_STORED or found.flag_bits & 1:
             raise ValueError("compressed")
-        if found.file_size > min(limit, self._size):
+        if max(found.file_size, found.compress_size) > min(limit, self._size):
             raise ValueError("too large")
         return self._file.read(found)
 

@@ -6,9 +6,11 @@ uninterrupted one. The first process of a run writes the table, the others read 
 
 import csv
 from dataclasses import asdict, dataclass, fields
+from io import StringIO
 from pathlib import Path
 
 from ..audio.atomic_write import atomic_path
+from ..bounded_text import read_table_text
 from ..errors import QseError
 
 NAME = "parts.csv"
@@ -63,12 +65,12 @@ class PartSchedule:
 
     def _read(self) -> list[TakenIn]:
         found = []
+        cure = "correct it, or delete it and lose which parts were used from which step on"
         try:
-            with self.path.open(newline="", encoding="utf-8") as file:
-                for row in csv.DictReader(file, strict=True):
-                    hours = (float(row["speech_hours"]), float(row["noise_hours"]))
-                    found.append(TakenIn(int(row["step"]), row["identity"], row["name"], *hours))
-        except (ValueError, TypeError, KeyError, csv.Error) as error:
-            cure = "correct it, or delete it and lose which parts were used from which step on"
+            text = read_table_text(self.path, cure)
+            for row in csv.DictReader(StringIO(text, newline=""), strict=True):
+                hours = (float(row["speech_hours"]), float(row["noise_hours"]))
+                found.append(TakenIn(int(row["step"]), row["identity"], row["name"], *hours))
+        except (OSError, ValueError, TypeError, KeyError, csv.Error) as error:
             raise QseError(f"{self.path} is damaged ({error}): {cure}") from error
         return found

@@ -8,11 +8,12 @@ summary.json, summary.md  means and intervals, written at the end
 import csv
 import json
 from collections.abc import Iterable
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 from ..audio.atomic_write import atomic_path, open_to_append, remove, write_text
+from ..bounded_text import read_table_text, read_text
 from ..errors import QseError
 
 Row = dict[str, Any]
@@ -21,6 +22,7 @@ SETTINGS = "settings.json"
 WRITTEN = ("summary.json", "summary.md", "spectrograms.png")  # at the end
 CURE = "name another folder, or delete this one"
 FORM: Any = {"newline": "", "encoding": "utf-8", "errors": "surrogateescape"}  # names: any bytes
+LONGEST = 1 << 22  # characters of settings and summaries, which have some thousands
 TEXT = ("name", "stamp", "error")  # columns that are not numbers
 # begin a formula in a spreadsheet: a text that begins with one gets an apostrophe before it
 FORMULA = tuple("=+-@\t\r'")
@@ -107,8 +109,8 @@ class Store:
     def _saved(self) -> dict[str, Any] | None:
         """Return the summary of the folder, None if there is none, or one that is damaged."""
         try:
-            found = json.loads(self._summary.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
+            found = json.loads(read_text(self._summary, LONGEST))
+        except (OSError, QseError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) and "enhanced" in found else None
 
@@ -127,7 +129,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_text(path, LONGEST, CURE))
     except (ValueError, RecursionError) as error:
         raise QseError(f"{path} is damaged ({error}): {CURE}") from error
     if not isinstance(found, dict):
@@ -141,8 +143,8 @@ def read_rows(path: Path) -> list[Row]:
     Raises QseError where it is no such table.
     """
     try:
-        with Path(path).open(**FORM) as file:
-            header, *body = list(csv.reader(file))
+        text = read_table_text(Path(path), CURE, FORM["errors"])
+        header, *body = list(csv.reader(StringIO(text, newline="")))
         rows = [_row(header, line) for line in body if len(line) == len(header)]
     except (ValueError, csv.Error) as error:
         raise QseError(f"{path} is damaged ({error}): {CURE}") from error

@@ -19,6 +19,7 @@ from . import Network, build_network
 
 # what classes raise that are called with arguments, or of sizes, that are not theirs
 UNFIT = (ArithmeticError, LookupError, RuntimeError, TypeError)
+LONGEST_HEADER = 1 << 24  # bytes, each of which takes several of memory; 100 for each tensor
 MOST_NUMBERS = 100_000_000  # weights and buffers of a network that a foreign file describes
 
 
@@ -61,12 +62,20 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         if path.exists() and not path.is_file():
             raise OSError("it is no regular file")  # a pipe would wait for its other end
+        if _header_size(path) > LONGEST_HEADER:
+            raise OSError(f"its header has more than {LONGEST_HEADER >> 20} MiB")
         with safe_open(path, framework="pt") as file:
             yield file
     except (OSError, RuntimeError, SafetensorError) as error:  # also one too large to be mapped
         raise QseError(
             f"{path}: cannot read the checkpoint ({error}); train again or name another one"
         ) from error
+
+
+def _header_size(path: Path) -> int:
+    """Return the bytes of the header, which begins after its size, 8 bytes."""
+    with path.open("rb") as file:
+        return int.from_bytes(file.read(8), "little")
 
 
 def pick(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

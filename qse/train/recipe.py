@@ -73,14 +73,21 @@ def write_config(path: Path, config: RunConfig, network: Network, overwrite: boo
     text = tomli_w.dumps(tables)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        others = not overwrite and path.exists()
-        if others and path.read_text(encoding="utf-8", errors="replace") != text:
+        if not overwrite and path.exists() and not _holds(path, text):
             raise QseError(f"{path}: would be replaced; name another folder, or delete it")
         write_text(path, text)
     except OSError as error:
         raise QseError(
             f"{path.parent}: cannot write there ({error.strerror}); name another folder"
         ) from error
+
+
+def _holds(path: Path, text: str) -> bool:
+    """Return whether a file holds this text; of a longer one the beginning is read alone."""
+    if not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(len(text) + 1) == text
 
 
 def model_table(network: Network) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 import csv
 import json
 import math
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..audio.atomic_write import atomic_path, remove
 from ..audio.folder_path import held_folder
+from ..bounded_text import read_table_text
 from ..errors import QseError
 from ..extras import need
 from .checkpoint import parse_sums
@@ -227,16 +229,15 @@ class MetricsLog:
 def read_table(path: Path) -> list[dict[str, float]]:
     """Return the rows of a table of curves; none if there is no such file.
 
-    Raises QseError where it is damaged.
+    Raises QseError where it is damaged, or far larger than that of any run.
     """
     if not path.is_file():
         return []
     cure = "correct it, or delete it and lose this curve"
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = []
-            for row in csv.DictReader(file, strict=True):
-                rows.append({key: float(value) for key, value in row.items()})
+        rows = []
+        for row in csv.DictReader(StringIO(read_table_text(path, cure), newline=""), strict=True):
+            rows.append({key: float(value) for key, value in row.items()})
     except (ValueError, TypeError, csv.Error) as error:
         raise QseError(f"{path} is damaged ({error}): {cure}") from error
     if not all("step" in row for row in rows):

@@ -2,6 +2,8 @@
 
 import json
 import os
+import struct
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -195,6 +197,35 @@ def test_shard_of_another_content_is_refused(part, tmp_path):
         pytest.raises(Refused, match=r"part-000.zip is damaged \(shard 0"),
     ):
         found.audio(0)
+
+
+def test_a_directory_or_a_file_of_any_size_is_not_read(part, tmp_path):
+    """128 MiB, a hole on the disk, by the fields of the end and of the entry (APPNOTE 4.3)."""
+    hole = 1 << 27
+    end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 1, 1, hole, 0, 0)
+    (whole := tmp_path / "directory.zip").write_bytes(b"")
+    os.truncate(whole, hole)
+    with whole.open("ab") as file:
+        file.write(end)
+
+    name = b"bundle.json"
+    local = struct.pack("<4s5H3I2H", b"PK\x03\x04", 20, 0, 0, 0, 33, 0, hole, 2, len(name), 0)
+    fields = (b"PK\x01\x02", 20, 20, 0, 0, 0, 33, 0, hole, 2, len(name), 0, 0, 0, 0, 0, 0)
+    entry = struct.pack("<4s6H3I5H2I", *fields) + name
+    (index := tmp_path / "index.zip").write_bytes(local + name)
+    os.truncate(index, start := 30 + len(name) + hole)
+    with index.open("ab") as file:
+        file.write(entry + struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 1, 1, len(entry), start, 0))
+
+    for path in (whole, index):
+        tracemalloc.start()
+        with pytest.raises(
+            Refused, match=r"directory\.zip is no part|index\.zip is cut or damaged"
+        ):
+            BundlePart(path)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 1 << 24
 
 
 def test_names_are_never_paths(part, tmp_path):

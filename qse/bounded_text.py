@@ -1,0 +1,44 @@
+"""Read text files that may come from anywhere: a file that takes no place on a disk can be larger
+than the memory."""
+
+import errno
+from pathlib import Path
+
+from .errors import QseError
+
+LONGEST_TABLE = 1 << 25  # characters of a table; a long run writes some MB
+MOST_CELLS = 1 << 22  # of a table, each of which takes more memory than its text
+CELLS_OF_A_LINE = 4  # cells that take the memory of a line itself
+
+
+def read_text(
+    path: Path, most: int, cure: str = "", newline: str | None = None, errors: str = "strict"
+) -> str:
+    """Return the text of a file in UTF-8. `newline` and `errors` are those of `open`.
+
+    Raises OSError also for what is no regular file, ValueError for another encoding, and QseError,
+    with the `cure`, for more than `most` characters: not many more are read.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file")  # a pipe would wait for its other end
+    with path.open(encoding="utf-8", errors=errors, newline=newline) as file:
+        text = file.read(most + 1)
+    if len(text) > most:
+        raise QseError(_with_cure(f"{path}: has more than {most} characters", cure))
+    return text
+
+
+def read_table_text(path: Path, cure: str, errors: str = "strict") -> str:
+    """Return the text of a CSV file with its ends of lines, for `csv`.
+
+    Raises as `read_text`, and QseError for more cells than a table of this library has.
+    """
+    text = read_text(path, LONGEST_TABLE, cure, newline="", errors=errors)
+    lines = text.count("\n") + text.count("\r")
+    if text.count(",") + CELLS_OF_A_LINE * lines > MOST_CELLS:
+        raise QseError(_with_cure(f"{path}: has too many lines and columns", cure))
+    return text
+
+
+def _with_cure(fault: str, cure: str) -> str:
+    return f"{fault}; {cure}" if cure else fault
