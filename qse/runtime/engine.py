@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import QseError
 from .deadline import LOADING, within
 from .engine_session import EngineSession, State, after
+from .graph_output import check_outputs
 from .onnx_session import described, is_installed, open_session
 from .two_grids import AlternatingSession, GridRun, Session, TwoGridSession
 from .voice import Voice, entries_of
@@ -163,6 +164,7 @@ class Engine:
         samples and the next state."""
         with self._watched() as options:
             enhanced, *after = self._session.run(None, {"audio": hop[None], **state}, options)
+        check_outputs([enhanced, *after], [hop[None], *state.values()], self.path)
         return enhanced[0], dict(zip(state, after, strict=True))
 
     @property

@@ -15,6 +15,7 @@ from ..model_folder import STREAMS_GRAPH
 from .checksums import verify
 from .deadline import LOADING, within
 from .engine import METADATA, State
+from .graph_output import check_outputs
 from .onnx_session import described, is_installed, open_session
 from .watchdog import STEP, Watchdog
 from .zoo import find
@@ -56,9 +57,11 @@ class ManyStreams:
 
     def step(self, hops: np.ndarray, states: State) -> tuple[np.ndarray, State]:
         """Enhance one hop of each stream: (streams, hop_length) float32 in [-1, 1] -> the same
-        shape, and the next states."""
+        shape, and the next states. Raises QseError where the graph fails, or returns other
+        shapes."""
         with self._watched() as options:
             enhanced, *after = self._session.run(None, {"audio": hops, **states}, options)
+        check_outputs([enhanced, *after], [hops, *states.values()], self.path)
         return enhanced, dict(zip(states, after, strict=True))
 
     def _watched(self) -> AbstractContextManager:

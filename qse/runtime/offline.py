@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import QseError
+from .graph_output import check_outputs
 from .onnx_session import described, is_installed, open_session
 from .watchdog import SEGMENT, Watchdog
 
@@ -53,11 +54,16 @@ class OfflineModel:
         return Segments(self)
 
     def enhance(self, noisy: np.ndarray) -> np.ndarray:
-        """Enhance (samples,) float32 at `sample_rate` all at once; memory grows with the length."""
+        """Enhance (samples,) float32 at `sample_rate` all at once; memory grows with the length.
+
+        Raises QseError where the graph fails, or returns another shape.
+        """
         own = is_installed(self.path)
+        audio = noisy[None]
         with nullcontext() if own else Watchdog(self.path, SEGMENT) as options:
-            (enhanced,) = self._session.run(["enhanced"], {"audio": noisy[None]}, options)
-        return enhanced[0]
+            outputs = self._session.run(["enhanced"], {"audio": audio}, options)
+        check_outputs(outputs, [audio], self.path)
+        return outputs[0][0]
 
 
 class Segments:
