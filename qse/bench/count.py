@@ -10,6 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from ..errors import QseError
 from ..extras import need
 from . import Request
 from .models import chosen, graphs
@@ -44,10 +45,20 @@ def bench(request: Request) -> Table:
 def cost(path: Path, grids: int = 1) -> GraphCost:
     """Return the cost of an exported streaming model that runs on so many grids of frames.
 
-    MissingExtra if the package onnx is missing.
+    MissingExtra if the package onnx is missing, QseError for a graph in which shapes are unknown.
     """
     onnx = need("onnx", "train")
-    model = onnx.shape_inference.infer_shapes(onnx.load(path))
+    try:
+        return _counted(onnx.shape_inference.infer_shapes(onnx.load(path)), path, grids)
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise QseError(
+            f"{path}: its operators cannot be counted, as the shapes of some are unknown; "
+            "export it again, `qse export`"
+        ) from error
+
+
+def _counted(model: Any, path: Path, grids: int) -> GraphCost:
+    """Return the cost of a graph with its shapes. Raises exceptions of several kinds."""
     graph = model.graph
     metadata = {entry.key: entry.value for entry in model.metadata_props}
     shapes = {}

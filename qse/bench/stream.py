@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ..extras import MissingExtra
+from ..errors import QseError
 from ..machine import machine
 from ..runtime.engine import Engine
 from ..runtime.timing import GROUP, Times, race, stepper
@@ -33,6 +33,7 @@ COLUMNS = (
     Column("latency", "latency ms", ".0f", 1e3),
 )
 
+MOST_DIGITS = 12  # of the number of parameters
 YARDSTICK = np.random.default_rng(0).standard_normal((128, 128)).astype(np.float32)
 
 PEAK = """
@@ -79,7 +80,7 @@ def _row(engine: Engine, times: Times, yardstick: float) -> dict[str, float | in
     hop = engine.hop_length / engine.sample_rate
     try:
         counted = asdict(cost(engine.path, grids=2 if engine.second_grid else 1))
-    except MissingExtra:  # report the times without it
+    except QseError:  # report the times without it
         counted = {}
     return {
         "p50": times.median,
@@ -90,11 +91,18 @@ def _row(engine: Engine, times: Times, yardstick: float) -> dict[str, float | in
         "yardsticks": times.mean / hop / yardstick,
         "deadline_misses": float((times.seconds > hop).mean()),
         "memory_bytes": _peak_memory(engine),
-        "params": int(engine.metadata.get("params", 0)) or None,
+        "params": _params(engine.metadata.get("params", "")),
         "latency": engine.delay,
         "hops": len(times.seconds),
         **counted,
     }
+
+
+def _params(text: str) -> int | None:
+    """Return the number of parameters in the metadata, None where they hold none: those of a
+    foreign graph may hold anything."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
+    return (int(text) or None) if is_number else None
 
 
 def _peak_memory(engine: Engine) -> int | None:

@@ -69,10 +69,10 @@ def race(
 
 
 def stepper(engine: Engine) -> Callable[[], np.ndarray]:
-    """Return a call that enhances the next hop of noise at -20 dBFS, from two seconds that are
-    repeated."""
+    """Return a call that enhances the next hop of noise at -20 dBFS, from two seconds, or one hop
+    where that is longer, that are repeated."""
     rng = np.random.default_rng(0)
-    hops = 2 * engine.sample_rate // engine.hop_length
+    hops = max(1, 2 * engine.sample_rate // engine.hop_length)
     audio = 0.1 * rng.standard_normal((hops, engine.hop_length)).astype(np.float32)
     session = engine.session()
     endless = cycle(audio)
