@@ -1,6 +1,7 @@
 """Write the card of a model: what it is, what it costs, how it was trained and scored, its known
 faults."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 from ..data.multi_rate import WIDE_BAND
 from ..machine import processor
 from ..networks import Network, TwoGrids
-from ..printable import printable
+from ..printable import shortened
 from ..train.recipe import RunConfig
 from ..train.validation import UNKNOWN
 from .cost import ModelCost
@@ -19,6 +20,9 @@ SCORES = (
     ("STOI", "stoi", 4),
     ("SI-SDR dB", "si_sdr", 2),
 )
+
+PLACEHOLDERS = "--speech SPEECH --noise NOISE --valid VALID"
+LONGEST_OPTIONS = 1000  # characters
 
 
 @dataclass(frozen=True)
@@ -123,9 +127,9 @@ class Card:
         header = self.header
         if "step" not in header:
             return f"not by qse: converted weights{self._mean()}"
-        origin = printable(header.get("origin", ""))
+        origin = shortened(header.get("origin", ""))
         skipped = int(header.get("skipped", 0))  # their gradients were not finite
-        steps = f"{header['step']} steps" + (f" ({skipped} left out)" if skipped else "")
+        steps = f"{int(header['step'])} steps" + (f" ({skipped} left out)" if skipped else "")
         steps += f" after those of {origin}, in all " if origin else ", "
         audio = int(header["heard"]) / WIDE_BAND
         hours = f"{float(header['seconds']) / 3600:.1f} h for {audio / 3600:.1f} h of audio"
@@ -133,7 +137,7 @@ class Card:
 
     def _mean(self) -> str:
         others = self.header.get("mean_with")
-        return f"; mean with the weights of {others}" if others else ""
+        return f"; mean with the weights of {shortened(others)}" if others else ""
 
     def _reproduction(self) -> Iterator[str]:
         """Yield a sentence and the command that repeats the last run; nothing where there was
@@ -141,12 +145,20 @@ class Card:
         header = self.header
         if "step" not in header:
             return
-        origin = printable(header.get("origin", ""))
-        options = printable(header.get("options", "--speech SPEECH --noise NOISE --valid VALID"))
-        command = f"qse train --recipe config.toml {options} --out RUN" + (
-            f" --from {origin}" if origin else ""
-        )
+        origin = header.get("origin", "")
+        words = ["qse", "train", "--recipe", "config.toml"]
+        words += _words(header.get("options", PLACEHOLDERS))
+        words += ["--out", "RUN", *(["--from", origin] if origin else [])]
         again = "Its last run" if origin or "mean_with" in header else "To train it again"
         again += ", which began with the release before this one" if origin == self.name else ""
         yield f"{again} (`config.toml` lies beside this card):"
-        yield f"    {command}"
+        yield f"    {shlex.join(map(shortened, words))}"
+
+
+def _words(options: str) -> list[str]:
+    """Return the words of the options of a run: those of PLACEHOLDERS in the place of a long text,
+    one where quotes do not pair."""
+    try:
+        return shlex.split(options if len(options) < LONGEST_OPTIONS else PLACEHOLDERS)
+    except ValueError:
+        return [options]

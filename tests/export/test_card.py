@@ -1,5 +1,7 @@
 """The card of a model: rows and paragraphs by what is known of it."""
 
+import shutil
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -8,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 from qse.export.card import Card, CardOptions
 from qse.export.cost import HopCost, ModelCost
+from qse.printable import printable
 from qse.train.recipe import RunConfig
 
 HEADER = {"step": "400", "heard": str(16000 * 7200), "seconds": "5400"}
@@ -43,8 +46,42 @@ def test_card_of_a_streaming_model(card):
 
 
 def test_card_shows_texts_of_a_foreign_run_escaped(card):
-    text = replace(card, header={**HEADER, "origin": "a\x1b", "options": "b\n\x07"}).text()
-    assert "\x1b" not in text and "\x07" not in text and "b\\n\\x07 --out RUN" in text
+    header = {**HEADER, "origin": "a\x1b", "options": "b\n\x07", "mean_with": "c\x9b\n# d\u202e"}
+    text = replace(card, header=header).text()
+    assert not set(text) & set("\x1b\x07\x9b\u202e")
+    assert "b '\\x07' --out RUN" in text
+    assert "; mean with the weights of c\\x9b\\n# d\\u202e |" in text
+
+
+HARM = [
+    "; touch harmed #",
+    "$(touch harmed)",
+    "`touch harmed`",
+    "'; touch harmed '",
+    "a\n touch harmed",
+]
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
+@pytest.mark.parametrize("text", [*HARM, '" & touch harmed', "> harmed", "\\\n; touch harmed"])
+@pytest.mark.parametrize("key", ["origin", "options"])
+def test_the_command_of_a_foreign_run_is_one_command(card, tmp_path, key, text):
+    """A shell runs it with a function in the place of qse."""
+    line = replace(card, header={**HEADER, key: f"--speech {text}"}).text().splitlines()[-1]
+    arguments = 'qse() { for word in "$@"; do printf "%s\\0" "$word"; done; }\n'
+    done = subprocess.run(["sh", "-c", arguments + line], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0 and not done.stderr and not list(tmp_path.iterdir())
+    words = done.stdout.decode().split("\0")
+    assert words[:3] == ["train", "--recipe", "config.toml"] and "--out" in words
+    if key == "origin":
+        assert words[-2] == printable(f"--speech {text}")
+
+
+def test_options_of_any_length_are_not_in_the_card(card):
+    text = replace(
+        card, header={key: "a b " * 10000 for key in ("origin", "options")} | HEADER
+    ).text()
+    assert len(text) < 20000 and " --speech SPEECH --noise NOISE --valid VALID --out RUN" in text
 
 
 def test_card_of_an_offline_model(card, offline_network):
