@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import struct
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors import safe_open
 from safetensors.torch import save_file
-from small_training import TINY
+from small_training import PLAN, TINY, lines
 
 from qse import config
 from qse.errors import QseError
@@ -21,6 +22,7 @@ from qse.export.release import average
 from qse.networks import build_network, weights
 from qse.networks.weights import load_header, load_network, load_tensors, network_of
 from qse.references import find_named
+from qse.train.training_log import TrainingLog
 from qse.train.warm_start import start_from
 
 
@@ -105,11 +107,43 @@ def test_only_what_is_used_is_read(run, monkeypatch):
     assert all(torch.equal(value, expected[name]) for name, value in found.state_dict().items())
 
 
-@pytest.mark.parametrize("header", [{"heard": "x"}, {"seconds": ""}, {"step": "9" * 5000}])
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"heard": "x"},
+        {"heard": "9" * 400},
+        {"seconds": ""},
+        {"seconds": "nan"},
+        {"seconds": "1e308"},
+        {"step": "9" * 5000},
+        {"step": " 4\n"},
+        {"step": "-4"},
+        {"skipped": "1_0"},
+        {"sums": '{"loss": 1' + "0" * 400 + "}"},
+        {"counts": "[" * 100000},
+        {"loss_scale": "0"},
+    ],
+)
 def test_a_header_that_a_card_cannot_be_written_from(run, header):
     changed(run / "best.safetensors", **header)
     with pytest.raises(QseError, match=f"best.safetensors: is damaged, its header .*{min(header)}"):
         average(run)
+
+
+@pytest.mark.parametrize("header", [{"heard": "9" * 5000}, {"seconds": "inf"}, {"heard": "x"}])
+def test_a_header_that_a_run_cannot_begin_with(run, header):
+    changed(run / "best.safetensors", **header)
+    with pytest.raises(QseError, match=f"best.safetensors: is damaged, its header .*{min(header)}"):
+        start_from(load_network(run / "config.toml", run / "best.safetensors")[0], run)
+
+
+def test_terms_that_were_in_no_step_have_no_mean(run):
+    """By the header of a checkpoint; train.csv goes on with a row for them."""
+    trainer = SimpleNamespace(rank=0, done=4, heard=0, seconds=0.0, passed=0.0, config=PLAN)
+    log = TrainingLog(run, trainer, 16000)
+    log.restore({"sums": '{"loss": 2}', "counts": '{"loss": 0}'})
+    log.write()
+    assert lines(run / "train.csv")[-1]["loss"] == "nan"
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", "step\nx\n", "step,stoi\n1\n", "step\n\xff"])

@@ -25,7 +25,7 @@ from ..data.datasets import Pair
 from ..errors import QseError, UsageError
 from ..extras import need
 from ..model_folder import CONFIG, GRAPH, weights_of
-from ..runtime.onnx_session import metadata
+from ..runtime.onnx_session import described, metadata
 from ..runtime.zoo import available, find
 from ..torch_device import torch_device
 from .reading import read_rate
@@ -71,8 +71,8 @@ class ModelSystem(_ComputingSystem):
 
     def rate_for(self, sample_rate: int) -> int:
         """Return the rate of the graph for this rate, 16 kHz if its metadata do not say it."""
-        rate = metadata(self.at(sample_rate).path).get("sample_rate", "")
-        return int(rate) if rate.isdecimal() else SAMPLE_RATE
+        found = metadata(self.at(sample_rate).path)
+        return int(found["sample_rate"]) if described(found, ("sample_rate",)) else SAMPLE_RATE
 
     def at(self, sample_rate: int) -> "ModelSystem":
         """Return the system with the model's graph for this rate: above 16 kHz the full-band one.

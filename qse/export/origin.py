@@ -5,13 +5,15 @@ from pathlib import Path
 from ..errors import QseError
 from ..model_folder import FULL_BAND_GRAPH, weights_of
 from ..networks.weights import load_header
-from ..runtime.zoo import find, load
+from ..runtime.zoo import available, find, load
 
 
 def lacking(run: Path, folder: Path) -> list[str]:
     """Return sentences on what the model `folder` lacks of the model that `run` began with, as far
     as that is installed."""
     origin = load_header(weights_of(run)).get("origin", "")
+    if origin not in available():  # no path: a foreign run may name any
+        return []
     try:
         first = find(origin)
         before = load(first)

@@ -31,6 +31,7 @@ from ..runtime.bands import FULL_BAND
 from ..runtime.checksums import seal
 from ..runtime.zoo import WIDE_BAND, load
 from ..train import checkpoint
+from ..train.checkpoint_header import check_header
 from ..train.recipe import read_config, write_config
 from ..train.training_log import read_table
 from ..train.validation import validate
@@ -141,7 +142,7 @@ def average(
     path = weights_of(run)
     network, header = load_network(run / CONFIG, path)
     if header or path.name != WEIGHTS[0]:  # converted weights have none
-        checkpoint.check_header(path, header)
+        check_header(path, header)
     if header.get("averaged") == "0":
         raise QseError(
             f"{run}: no step has changed its weights, because no gradient was finite; "

@@ -14,6 +14,7 @@ from ..data.part_intake import Watcher, first_parts
 from ..data.part_schedule import PartSchedule
 from ..data.source import BatchSource
 from ..networks import weights
+from .checkpoint_header import check_header
 from .job import Job
 from .parallel import is_first
 from .recipe import RunConfig
@@ -37,8 +38,14 @@ def prepare(config: RunConfig, job: Job, say: Say) -> None:
         say(f"{names} not there, which this run had: its batches differ from those of before")
     if job.resume and not known:
         say(f"{schedule.path} not there: its batches differ from those of before")
-    step = int(weights.load_header(job.checkpoint)["step"]) if job.resume else 0
-    take_in(store, schedule, step)
+    take_in(store, schedule, _step(job.checkpoint) if job.resume else 0)
+
+
+def _step(path: Path) -> int:
+    """Return the step of a checkpoint. Raises QseError for one that is damaged."""
+    header = weights.load_header(path)
+    check_header(path, header)
+    return int(header["step"])
 
 
 def source(config: RunConfig, job: Job, device: torch.device, rank: int, say: Say) -> BundleSource:

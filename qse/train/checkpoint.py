@@ -6,8 +6,7 @@ Names: `model.*` weights and buffers, `average.*` their moving average,
 streams in each share of a step. The header holds numbers as text.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
@@ -18,43 +17,11 @@ from torch import Tensor, nn
 from ..audio.atomic_write import atomic_path
 from ..errors import QseError
 from ..networks import Network, weights
+from .checkpoint_header import CURE, check_header
 from .muon import QuaternionMuon
 
 COPIES = 5  # of the weights, at most: themselves, their average, and what optimisers keep
-CURE = "train again, or name another run"
 STATE = {torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"), QuaternionMuon: ("momentum",)}
-
-Parser = Callable[[str], object]
-NUMBERS: dict[str, Parser] = {
-    "step": int,
-    "skipped": int,
-    "heard": int,
-    "averaged": int,
-    "seconds": float,
-}
-
-
-def parse_sums(text: str) -> dict[str, float]:
-    """Read the sums of the loss terms since the last row of the curves.
-
-    Raises ValueError unless they are a table.
-    """
-    sums = json.loads(text)
-    if not isinstance(sums, dict):
-        raise ValueError(f"a table is needed, not {text}")
-    return {name: float(value) for name, value in sums.items()}
-
-
-# not in headers of early runs, or only in those of some
-LATER: dict[str, Parser] = {
-    "best": float,
-    "validated": int,
-    "sums": parse_sums,
-    "counts": parse_sums,
-    "loss_scale": float,
-    "scaled_steps": int,
-    "passed": float,
-}
 
 
 def load_checkpoint(path: Path, network: Network) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -93,20 +60,6 @@ def _shapes_differ(tensors: Mapping[str, Tensor]) -> bool:
         if tensor.shape != tensors[f"model.{weight}"].shape:
             return True
     return False
-
-
-def check_header(path: Path, header: Mapping[str, str]) -> None:
-    """Raise QseError, naming the file, for a header that lacks a number, or has none in its
-    place."""
-    for key, parse in (NUMBERS | LATER).items():
-        if key in LATER and key not in header:
-            continue
-        try:
-            parse(header[key])
-        except (KeyError, TypeError, ValueError) as error:
-            raise QseError(
-                f"{path}: is damaged, its header has no valid {key!r}; {CURE}"
-            ) from error
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ from ..audio.folder_path import held_folder
 from ..bounded_text import read_table_text
 from ..errors import QseError
 from ..extras import need
-from .checkpoint import parse_sums
+from .checkpoint_header import parse_sums
 from .exchange import gather
 from .train_config import TrainConfig
 from .trainer import Trainer
@@ -79,7 +79,7 @@ class TrainingLog:
         skipped = sums.pop("skipped", 0)
         means = {"loss": math.nan}
         for name, value in sums.items():
-            means[name] = value / counts[name]
+            means[name] = value / counts[name] if counts[name] else math.nan
         if skipped:
             means["skipped"] = skipped
         done = self.trainer.done

@@ -14,6 +14,7 @@ from ..networks import Network
 from ..networks import weights as trained_weights
 from ..nn.declared import layer_name
 from ..runtime.zoo import available, find
+from .checkpoint_header import check_header
 from .new_ranges import fit_ranges
 from .widen import stops_widening, widen
 
@@ -40,6 +41,7 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
         )
     most = max(network.size, trained_weights.MOST_NUMBERS)
     tensors, header = trained_weights.load_averaged(path, most)
+    check_header(path, header, whole=False)
     _check_ranges(network, path)
     try:
         grow(network, tensors)

@@ -1,5 +1,6 @@
 """Systems: how a name is resolved, and what a checkpoint computes."""
 
+import graphs
 import numpy as np
 import pytest
 from speech import SAMPLE_RATE, voice
@@ -21,6 +22,13 @@ def test_find_system_prefers_model_names(corpus, models, monkeypatch):
     assert (
         type(find_system("live-base")) is ModelSystem and type(find_system("clean")) is FolderSystem
     )
+
+
+@pytest.mark.parametrize("rate", ["9" * 5000, "0", "many"])
+def test_metadata_that_hold_no_sample_rate_are_those_of_a_model_for_16_khz(tmp_path, rate):
+    """Until the graph is loaded, which is then refused."""
+    path = graphs.delay(tmp_path / "model.onnx", sample_rate=rate)
+    assert ModelSystem("a", path).rate_for(48000) == 16000
 
 
 SMALL = {

@@ -43,3 +43,15 @@ def test_nothing_is_said_where_nothing_is_lacking(begun):
 def test_start_that_is_not_installed_is_not_compared(begun, monkeypatch, tmp_path):
     monkeypatch.setenv("QSE_MODELS", str(tmp_path / "nowhere"))
     assert begun(full_band=False) == []
+
+
+def test_a_path_in_the_place_of_a_name_is_not_opened(begun, monkeypatch, tmp_path):
+    """The header of a foreign run may hold any."""
+    path = str(tmp_path / "models/first/model.onnx")
+    (tmp_path / "run/checkpoint.safetensors").unlink()
+    checkpoint.save(
+        tmp_path / "run/checkpoint.safetensors", {"a": torch.zeros(1)}, {"origin": path}
+    )
+    opened = []
+    monkeypatch.setattr("qse.export.origin.load", lambda given: opened.append(given))
+    assert begun(full_band=False) == [] and not opened
