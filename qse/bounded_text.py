@@ -8,6 +8,7 @@ from .errors import QseError
 
 LONGEST_TABLE = 1 << 25  # characters of a table; a long run writes some MB
 MOST_CELLS = 1 << 22  # of a table, each of which takes more memory than its text
+MOST_COLUMNS = 1000  # whose names take more memory still
 CELLS_OF_A_LINE = 4  # cells that take the memory of a line itself
 
 
@@ -31,11 +32,13 @@ def read_text(
 def read_table_text(path: Path, cure: str, errors: str = "strict") -> str:
     """Return the text of a CSV file with its ends of lines, for `csv`.
 
-    Raises as `read_text`, and QseError for more cells than a table of this library has.
+    Raises as `read_text`, and QseError for more cells or columns than a table of this library has.
     """
     text = read_text(path, LONGEST_TABLE, cure, newline="", errors=errors)
     lines = text.count("\n") + text.count("\r")
-    if text.count(",") + CELLS_OF_A_LINE * lines > MOST_CELLS:
+    cells = text.count(",") + CELLS_OF_A_LINE * lines
+    header = text.partition("\n")[0].partition("\r")[0]
+    if cells > MOST_CELLS or header.count(",") > MOST_COLUMNS:
         raise QseError(_with_cure(f"{path}: has too many lines and columns", cure))
     return text
 
