@@ -23,7 +23,9 @@ class ToldSystem(ModelSystem):
     def fingerprint(self) -> str:
         digest = hashlib.sha256(super().fingerprint().encode())
         for name, path in sorted(self.files.items()):
-            digest.update(name.encode(errors="surrogateescape") + b"\0" + path.read_bytes())
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").digest()
+            digest.update(name.encode(errors="surrogateescape") + b"\0" + content)
         return digest.hexdigest()
 
     def prepared(self, pairs: list[Pair]) -> "ToldSystem":
