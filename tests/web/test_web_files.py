@@ -177,6 +177,16 @@ def test_page_says_that_a_file_is_damaged(page, tmp_path):
     assert "cleaned" in said and "the file is damaged, 1" in said and "s of it are missing" in said
 
 
+def test_page_reads_files_with_names_of_javascript(page, tmp_path):
+    for name in ("__proto__", "toString"):
+        (tmp_path / name).write_bytes(to_wav(noisy_voice(1), SAMPLE_RATE))
+    page.select_option("#model", "live-tiny")
+    page.set_input_files("#file-input", [tmp_path / "__proto__", tmp_path / "toString"])
+    all_done(page)
+    for said in page.locator(".file-state").all_inner_texts():
+        assert said.startswith("0:01") and "cleaned with live-tiny" in said
+
+
 @needs_ffmpeg
 def test_page_says_what_it_does_not_read(page, tmp_path):
     """A file that was joined to another one, and the other sound tracks."""

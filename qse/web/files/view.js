@@ -143,7 +143,7 @@ export class FilesView {
       const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.());
       const folders = entries.filter((entry) => entry?.isDirectory);
       const problems = folders.map(({ name }) => [name, `${name} is a folder. Drop the files in it.`]);
-      this.add([...event.dataTransfer.files], Object.fromEntries(problems));
+      this.add([...event.dataTransfer.files], new Map(problems));
     });
   }
 
@@ -151,12 +151,12 @@ export class FilesView {
   async addSample() {
     const answer = await fetch(SAMPLE).catch(() => null);
     const content = answer?.ok ? [await answer.blob()] : [];
-    const problems = content.length ? {} : { [SAMPLE]: "The sample could not be loaded. Reload the page." };
-    this.add([new File(content, SAMPLE)], problems);
+    const problems = content.length ? [] : [[SAMPLE, "The sample could not be loaded. Reload the page."]];
+    this.add([new File(content, SAMPLE)], new Map(problems));
   }
 
-  /** Add rows for files; `problems`: what to say of those that cannot be read, by name. */
-  add(files, problems = {}) {
+  /** Add rows for files; `problems`: what to say of those that cannot be read, a Map by their names. */
+  add(files, problems = new Map()) {
     const actions = {
       listen: async (row) => {
         await this.listen(row);
@@ -168,7 +168,7 @@ export class FilesView {
     for (const file of files) {
       const name = distinctName(file.name, this.rows.map((row) => row.name));
       const row = new FileRow(file, name, actions);
-      if (problems[file.name]) row.show("failed", problems[file.name]);
+      if (problems.has(file.name)) row.show("failed", problems.get(file.name));
       this.rows.push(row);
       $("file-list").append(row.node);
     }
