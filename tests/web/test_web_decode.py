@@ -11,6 +11,7 @@ import soundfile
 import soxr
 from browser import PAGE_FUNCTIONS, from_wav, noisy_voice, to_base64, to_wav
 from speech import SAMPLE_RATE
+from tagged_files import ffmpeg, needs_ffmpeg
 
 from qse.audio.reader import open_audio
 
@@ -116,3 +117,104 @@ def test_video_container_is_read_as_ffmpeg_reads_it(shared_page, tmp_path, suffi
     length = min(len(found), len(wanted))
     # two decoders of Opus
     np.testing.assert_allclose(found[:length], wanted[:length], rtol=0, atol=2e-4)
+
+
+PICTURE = ("-f", "lavfi", "-i", "color=size=64x64:rate=5:duration=5")
+VIDEO = ("-map", "0", "-map", "1", "-c:v", "libvpx")
+FAST = ("-movflags", "+faststart")
+FRAGMENTS = ("-movflags", "+frag_keyframe+empty_moov", "-frag_duration", "500000")
+# each in clusters of half a second, which ffmpeg makes in videos and in long files
+OPUS = ("-c:a", "libopus", "-cluster_time_limit", "500")
+PAGES = ("-page_duration", "200000")
+
+
+def made(folder, name, *options, before=()) -> bytes:
+    """The content of a file of 3 s that ffmpeg writes; `before` is put before the sound."""
+    source = folder / "source.wav"
+    if not source.exists():
+        soundfile.write(source, STEREO, SAMPLE_RATE)
+    ffmpeg(*before, "-i", source, *options, folder / name)
+    return (folder / name).read_bytes()
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) * 6 // 10]
+
+
+def without(count: int):
+    """A function that leaves out bytes in the middle."""
+    return lambda content: content[: len(content) // 2] + content[len(content) // 2 + count :]
+
+
+def zeroed(count: int):
+    """A function that sets bytes in the middle to zero."""
+
+    def change(content: bytes) -> bytes:
+        middle = len(content) // 2
+        return content[:middle] + bytes(count) + content[middle + count :]
+
+    return change
+
+
+STATED = (  # name, options of ffmpeg, what is done to the file
+    ("fast.m4a", FAST, cut),
+    ("fast.m4a", FAST, without(2000)),
+    ("opus.webm", OPUS, cut),
+    ("opus.webm", OPUS, without(100)),
+    ("opus.webm", OPUS, without(4)),
+    ("opus.mka", OPUS, cut),
+    ("pages.opus", PAGES, zeroed(3000)),
+    ("pages.opus", PAGES, without(500)),
+)
+UNSTATED = (
+    ("crc.mka", OPUS, zeroed(8)),
+    ("crc.opus", PAGES, zeroed(8)),
+    ("live.webm", (*OPUS, "-live", "1"), cut),
+    ("fragments.mp4", FRAGMENTS, cut),
+)
+INTACT = (
+    ("priming.m4a", ()),
+    ("fast.m4a", (*FAST, "-ar", "44100")),
+    ("low.m4a", ("-ar", "8000")),
+    ("fragments.mp4", FRAGMENTS),
+    ("opus.mp4", ("-c:a", "libopus")),
+    ("opus.webm", OPUS),
+    ("long.webm", ("-c:a", "libopus", "-frame_duration", "60")),
+    ("live.webm", (*OPUS, "-live", "1")),
+    ("vorbis.mka", ("-c:a", "libvorbis")),
+    ("aac.mkv", ("-c:a", "aac")),
+    ("flac.mka", ("-c:a", "flac")),
+    ("pcm.mka", ("-c:a", "pcm_s16le")),
+    ("opus.opus", ()),
+    ("later.opus", ("-output_ts_offset", "30")),
+    ("later.ogg", ("-c:a", "libvorbis", "-output_ts_offset", "30")),
+)
+
+
+@needs_ffmpeg
+def test_damage_that_decoders_leave_out_is_said(shared_page, tmp_path):
+    """With the seconds that are missing, where the file states its duration."""
+    for name, options, change in (*STATED, *UNSTATED):
+        content = change(made(tmp_path, name, *options))
+        found = shared_page.evaluate(DECODE, {"text": to_base64(content), "atOnce": False})
+        assert found["damaged"], name
+        missing = 3 - found["frames"] / found["sampleRate"]
+        if (name, options, change) in STATED:
+            assert found["missing"] > 0.1, name
+            assert found["missing"] == pytest.approx(missing, abs=0.1), name
+
+
+@needs_ffmpeg
+def test_intact_files_are_not_called_damaged(shared_page, tmp_path):
+    """Nor are they shorter than their sound, also where the picture is longer."""
+    files = {name: made(tmp_path, name, *options) for name, options in INTACT}
+    for suffix, codec in (("mp4", "aac"), ("webm", "libopus"), ("mkv", "libvorbis")):
+        coding = ("-c:a", codec, "-c:v", "mpeg4") if suffix == "mp4" else (*VIDEO, "-c:a", codec)
+        files[suffix] = made(tmp_path, f"longer.{suffix}", *coding, before=PICTURE)
+    ffmpeg("-ss", "1", "-i", tmp_path / "opus.opus", "-c", "copy", tmp_path / "part.opus")
+    for name, content in files.items():
+        found = shared_page.evaluate(DECODE, {"text": to_base64(content), "atOnce": False})
+        assert not found["damaged"] and not found["missing"], name
+        assert 2.99 < found["frames"] / found["sampleRate"] < 3.15, name
+    part = to_base64((tmp_path / "part.opus").read_bytes())
+    assert not shared_page.evaluate(DECODE, {"text": part, "atOnce": False})["damaged"]

@@ -6,14 +6,19 @@ import { WavWriter } from "../audio/wav_writer.js";
 const LARGEST = 400e6; // bytes of a file that is decoded in memory at once
 const DEFAULT_RATE = 48000;
 const BLOCK = 1 << 16;
+const MISSING_SECONDS = 0.1; // of a file in which decoding in pieces has failed
 
-/** Decode a file at once, as browsers without WebCodecs need it; the decoder converts to `sampleRate`. */
-async function decodeAtOnce(file, sampleRate) {
+/**
+ * Decode a file at once, as browsers without WebCodecs need it; the decoder converts to `sampleRate`. `damaged`: whether
+ * that is known of the file.
+ */
+async function decodeAtOnce(file, sampleRate, damaged) {
   if (file.size > LARGEST) throw new FileError("is too large to be decoded at once. Convert it to WAV first.");
   let audio;
   try {
     audio = await new OfflineAudioContext(1, 1, sampleRate).decodeAudioData(await file.arrayBuffer());
   } catch {
+    if (damaged) throw new FileError("is damaged: its sound cannot be read. Copy it again, or convert it to WAV.");
     throw new FileError("is no sound file that this browser can decode. Convert it to WAV first.");
   }
   if (!audio.length) throw new FileError("holds no samples.");
@@ -38,6 +43,8 @@ export async function openRecording(file, worker, progress = () => {}) {
   if (layout) return { blob: file, ...layout, damaged: layout.missing > 0 };
   const decoded = await worker.call("decode", { blob: file }, progress);
   const rate = decoded.sampleRate >= 8000 && decoded.sampleRate <= 192000 ? decoded.sampleRate : DEFAULT_RATE;
-  const recording = decoded.blob ? decoded : { ...decoded, ...(await decodeAtOnce(file, rate)) };
-  return { ...recording, damaged: Boolean(decoded.damaged || decoded.missing), format: "pcm16" };
+  const recording = decoded.blob ? decoded : { ...decoded, ...(await decodeAtOnce(file, rate, decoded.damaged)) };
+  const lost = decoded.seconds - recording.frames / recording.sampleRate;
+  const missing = decoded.missing ?? (lost > MISSING_SECONDS ? lost : 0);
+  return { ...recording, missing, damaged: Boolean(decoded.damaged || missing), format: "pcm16" };
 }

@@ -1,0 +1,22 @@
+/** Find damage in the structure of compressed files, which decoders leave out without an error. */
+
+import { textOf } from "./blob_bytes.js";
+import { isMatroskaDamaged } from "./matroska.js";
+import { isMp4Damaged } from "./mp4_boxes.js";
+import { checkOgg } from "./ogg_pages.js";
+
+const MATROSKA = "\x1a\x45\xdf\xa3"; // how files begin
+const OGG = "OggS";
+const MP4 = ["ftyp", "moov", "mdat", "wide", "pnot"]; // behind the size of the first box
+
+/**
+ * Return the `family` of a file, "Matroska", "MP4", "Ogg" or null; whether it is `damaged`; and the `seconds` up to its
+ * last position, in Ogg, null where they are unknown.
+ */
+export async function findDamage(blob) {
+  const head = textOf(new Uint8Array(await blob.slice(0, 8).arrayBuffer()));
+  if (head.startsWith(OGG)) return { family: "Ogg", ...(await checkOgg(blob)) };
+  if (head.startsWith(MATROSKA)) return { family: "Matroska", damaged: await isMatroskaDamaged(blob), seconds: null };
+  if (MP4.includes(head.slice(4))) return { family: "MP4", damaged: await isMp4Damaged(blob), seconds: null };
+  return { family: null, damaged: false, seconds: null };
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { findDamage } from "../../../qse/web/audio/damage.js";
+
+const bytes = (text) => Uint8Array.from(text, (sign) => sign.charCodeAt(0));
+const joined = (...parts) => new Uint8Array(parts.flatMap((part) => [...part]));
+const hex = (text) => Uint8Array.from(text.match(/../g), (byte) => parseInt(byte, 16));
+const damaged = async (...parts) => (await findDamage(new Blob(parts))).damaged;
+
+/** A box of MP4, or, by 1 in its first four bytes, with a size of eight bytes. */
+function box(kind, count, large = false) {
+  const content = new Uint8Array(count);
+  if (!large) return joined([0, 0, (count + 8) >> 8, (count + 8) & 255], bytes(kind), content);
+  return joined([0, 0, 0, 1], bytes(kind), [0, 0, 0, 0, 0, 0, (count + 16) >> 8, (count + 16) & 255], content);
+}
+
+test("findDamage sees whether MP4 ends within a box", async () => {
+  for (const large of [false, true]) {
+    const file = joined(box("ftyp", 20), box("moov", 100), box("mdat", 600, large));
+    assert.equal(await damaged(file), false);
+    assert.equal(await damaged(file, bytes("TAGbehind its end")), false);
+    assert.equal(await damaged(file.subarray(0, 300)), true);
+    assert.equal(await damaged(file.subarray(0, 200), file.subarray(210)), true);
+  }
+  const open = joined(box("ftyp", 20), box("moov", 100), [0, 0, 0, 0], bytes("mdat"), new Uint8Array(90));
+  assert.equal(await damaged(open), false);
+});
+
+test("findDamage sees bytes that are missing between the fragments of MP4", async () => {
+  const file = joined(box("ftyp", 20), box("moov", 100), ...Array(3).fill([...box("moof", 50).fill(7, 8), ...box("mdat", 300).fill(7, 8)]));
+  assert.equal(await damaged(file), false);
+  assert.equal(await damaged(file.subarray(0, 400), file.subarray(420)), true);
+});
+
+/** An element of Matroska whose size has four bytes, or is unknown. */
+function element(number, content, known = true) {
+  const size = content.length;
+  return joined(hex(number), known ? [0x10, size >> 16, (size >> 8) & 255, size & 255] : [0xff], content);
+}
+
+const block = element("a3", joined([0x81, 0, 0, 0x80], new Uint8Array(40)));
+const tracks = element("1654ae6b", element("ae", element("d7", [1])));
+const header = element("1a45dfa3", element("4282", bytes("webm")));
+const cluster = (known, ...children) => element("1f43b675", joined(element("e7", [0]), ...children), known);
+
+test("findDamage sees what is no element of Matroska", async () => {
+  for (const known of [true, false]) {
+    const file = joined(header, element("18538067", joined(tracks, ...Array(3).fill(cluster(known, block, block))), known));
+    assert.equal(await damaged(file), false);
+    assert.equal(await damaged(file.subarray(0, -20)), true);
+    assert.equal(await damaged(file.subarray(0, 150), file.subarray(154)), true);
+    const other = file.slice();
+    other[file.length - 44] = 0x85; // the track of the last block
+    assert.equal(await damaged(other), true);
+  }
+});
+
+// by zlib
+test("findDamage compares the checksums of Matroska", async () => {
+  const content = joined(element("e7", [0]), block);
+  const sum = (value) => element("1f43b675", joined(hex(`bf84${value}`), content));
+  assert.equal(await damaged(header, element("18538067", joined(tracks, sum("c5310258")))), false);
+  assert.equal(await damaged(header, element("18538067", joined(tracks, sum("00000000")))), true);
+});
+
+// a page of ffmpeg
+const first = hex("4f676753000200000000000000005eec465800000000d911bd0801134f707573486561640101380180bb0000000000");
+
+test("findDamage checks the pages of Ogg", async () => {
+  assert.deepEqual(await findDamage(new Blob([first])), { family: "Ogg", damaged: false, seconds: 0 });
+  const other = first.slice();
+  other[40] ^= 1;
+  assert.equal(await damaged(first, other), true);
+  assert.equal(await damaged(first, first.subarray(0, 40)), true);
+  assert.equal(await damaged(first, bytes("no page")), true);
+  assert.equal(await damaged(first, new Uint8Array(100)), false);
+});
+
+test("findDamage leaves out other kinds", async () => {
+  for (const content of ["", "fLaC", "ID3\x04", "RIFF\0\0\0\0WAVE"]) {
+    assert.deepEqual(await findDamage(new Blob([bytes(content)])), { family: null, damaged: false, seconds: null });
+  }
+});
