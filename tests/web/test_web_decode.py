@@ -173,6 +173,7 @@ UNSTATED = (
     ("fragments.mp4", FRAGMENTS, cut),
 )
 INTACT = (
+    ("frames.aac", ()),
     ("priming.m4a", ()),
     ("fast.m4a", (*FAST, "-ar", "44100")),
     ("low.m4a", ("-ar", "8000")),
@@ -202,6 +203,20 @@ def test_damage_that_decoders_leave_out_is_said(shared_page, tmp_path):
         if (name, options, change) in STATED:
             assert found["missing"] > 0.1, name
             assert found["missing"] == pytest.approx(missing, abs=0.1), name
+
+
+@needs_ffmpeg
+def test_aac_is_read_behind_a_tag_between_its_frames(shared_page, tmp_path):
+    """As where the segments of a broadcast were joined."""
+    content = made(tmp_path, "sound.aac")
+    tag = b"ID3\4\0\0\0\0\1\0" + bytes(128)
+    for joined in (content + tag + content, tag + content):
+        found = shared_page.evaluate(DECODE, {"text": to_base64(joined), "atOnce": False})
+        seconds = 3 * joined.count(content)
+        assert not found["damaged"]
+        assert found["frames"] / found["sampleRate"] == pytest.approx(seconds, abs=0.3)
+    found = shared_page.evaluate(DECODE, {"text": to_base64(content[:-50]), "atOnce": False})
+    assert found["damaged"]
 
 
 @needs_ffmpeg

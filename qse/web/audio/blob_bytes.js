@@ -1,6 +1,7 @@
 /** Read a Blob in pieces, at any place: for what walks through the structure of a file. */
 
 const PIECE = 1 << 20; // bytes that are read at least
+const WINDOW = 1 << 14; // bytes that are searched at a time
 
 export class BlobBytes {
   constructor(blob) {
@@ -24,8 +25,8 @@ export class BlobBytes {
   /** Return the place of the next `text` (ASCII) from `at` on, -1 if there is none. */
   async find(text, at) {
     const codes = Array.from(text, (sign) => sign.charCodeAt(0));
-    for (let place = at; place < this.size; place += PIECE) {
-      const bytes = await this.at(place, PIECE + codes.length - 1);
+    for (let place = at; place < this.size; place += WINDOW) {
+      const bytes = await this.at(place, WINDOW + codes.length - 1);
       for (let found = bytes.indexOf(codes[0]); found >= 0; found = bytes.indexOf(codes[0], found + 1)) {
         if (codes.every((code, index) => bytes[found + index] === code)) return place + found;
       }

@@ -1,5 +1,6 @@
 /** Find damage in the structure of compressed files, which decoders leave out without an error. */
 
+import { adtsFrames } from "./adts.js";
 import { textOf } from "./blob_bytes.js";
 import { isMatroskaDamaged } from "./matroska.js";
 import { isMp4Damaged } from "./mp4_boxes.js";
@@ -10,13 +11,15 @@ const OGG = "OggS";
 const MP4 = ["ftyp", "moov", "mdat", "wide", "pnot"]; // behind the size of the first box
 
 /**
- * Return the `family` of a file, "Matroska", "MP4", "Ogg" or null; whether it is `damaged`; and the `seconds` up to its
- * last position, in Ogg, null where they are unknown.
+ * Return the `family` of a file, "Matroska", "MP4", "Ogg", "AAC" or null; whether it is `damaged`; the `seconds` up to its
+ * last position, in Ogg, null where they are unknown; and of AAC the `sound`, a Blob of its frames alone.
  */
 export async function findDamage(blob) {
   const head = textOf(new Uint8Array(await blob.slice(0, 8).arrayBuffer()));
   if (head.startsWith(OGG)) return { family: "Ogg", ...(await checkOgg(blob)) };
   if (head.startsWith(MATROSKA)) return { family: "Matroska", damaged: await isMatroskaDamaged(blob), seconds: null };
   if (MP4.includes(head.slice(4))) return { family: "MP4", damaged: await isMp4Damaged(blob), seconds: null };
+  const frames = await adtsFrames(blob);
+  if (frames) return { family: "AAC", ...frames, seconds: null };
   return { family: null, damaged: false, seconds: null };
 }

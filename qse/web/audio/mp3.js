@@ -1,5 +1,7 @@
 /** Read how many samples an MP3 encoder put around the sound: Mediabunny leaves them in. */
 
+import { HEAD, tagSize } from "./id3.js";
+
 const FIRST = 4096; // bytes that hold the first frame
 const DECODER_DELAY = 529; // samples, of every MP3 decoder
 const INFO = 0x496e666f; // "Info", of a constant bit rate
@@ -9,21 +11,14 @@ async function viewOf(blob, start, length) {
   return new DataView(await blob.slice(start, start + length).arrayBuffer());
 }
 
-/** Return the length of the ID3v2 tag at the beginning of a file, in bytes. */
-async function tagLength(blob) {
-  const view = await viewOf(blob, 0, 10);
-  if (view.byteLength < 10 || view.getUint32(0) >>> 8 !== 0x494433) return 0; // "ID3"
-  const size = [6, 7, 8, 9].reduce((sum, at) => (sum << 7) | view.getUint8(at), 0);
-  return size + 10;
-}
-
 /**
  * Return what the tag of its encoder (LAME and others) says of an MP3 file: how many decoded samples to leave out at the
  * beginning (`start`) and in all (`total`), and how many remain (`frames`, null if it is unknown). Zeros without a tag.
  */
 export async function encoderDelay(blob) {
   const none = { start: 0, total: 0, frames: null };
-  const view = await viewOf(blob, await tagLength(blob), FIRST);
+  const tag = tagSize(new Uint8Array(await blob.slice(0, HEAD).arrayBuffer()));
+  const view = await viewOf(blob, tag, FIRST);
   const places = [13, 21, 36]; // of the tag in the first frame, by version and channels
   const at = places.find((at) => at + 144 < view.byteLength && [INFO, XING].includes(view.getUint32(at)));
   if (at === undefined) return none;

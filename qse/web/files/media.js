@@ -118,7 +118,7 @@ export async function decodeMedia(blob, progress) {
   const { ALL_FORMATS, AudioSampleSink, BlobSource, Input } = await load();
   const structure = await findDamage(blob);
   const { damaged } = structure;
-  const input = new Input({ formats: ALL_FORMATS, source: new BlobSource(blob) });
+  const input = new Input({ formats: ALL_FORMATS, source: new BlobSource(structure.sound ?? blob) });
   let stated = { damaged };
   try {
     if (!(await input.canRead())) return stated;

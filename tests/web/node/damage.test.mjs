@@ -76,6 +76,23 @@ test("findDamage checks the pages of Ogg", async () => {
   assert.equal(await damaged(first, new Uint8Array(100)), false);
 });
 
+const frame = joined(hex("fff15c40053ffc"), new Uint8Array(34).fill(255)); // 41 bytes of AAC
+const tag = joined(bytes("ID3\x04\0\0\0\0\x01\x02"), new Uint8Array(130).fill(255));
+
+test("findDamage takes the frames of AAC alone", async () => {
+  const frames = joined(frame, frame, frame);
+  const found = async (...parts) => {
+    const { damaged, sound } = await findDamage(new Blob(parts));
+    return [damaged, sound.size / frame.length];
+  };
+  assert.deepEqual(await found(frames), [false, 3]);
+  assert.deepEqual(await found(tag, frames, tag, frames, new Uint8Array(99)), [false, 6]);
+  assert.deepEqual(await found(frames, bytes("APETAGEX, and more")), [false, 3]);
+  assert.deepEqual(await found(frames, frame.subarray(0, 20)), [true, 3]);
+  assert.deepEqual(await found(frames, new Uint8Array(99), frames), [true, 6]);
+  assert.deepEqual(await found(frames, frame.subarray(0, 20), frames), [true, 6]);
+});
+
 test("findDamage leaves out other kinds", async () => {
   for (const content of ["", "fLaC", "ID3\x04", "RIFF\0\0\0\0WAVE"]) {
     assert.deepEqual(await findDamage(new Blob([bytes(content)])), { family: null, damaged: false, seconds: null });
