@@ -178,6 +178,7 @@ INTACT = (
     ("fast.m4a", (*FAST, "-ar", "44100")),
     ("low.m4a", ("-ar", "8000")),
     ("fragments.mp4", FRAGMENTS),
+    ("mixed.mp4", ("-movflags", "+frag_keyframe", "-frag_duration", "500000")),
     ("opus.mp4", ("-c:a", "libopus")),
     ("opus.webm", OPUS),
     ("long.webm", ("-c:a", "libopus", "-frame_duration", "60")),

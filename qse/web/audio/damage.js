@@ -3,7 +3,7 @@
 import { adtsFrames } from "./adts.js";
 import { textOf } from "./blob_bytes.js";
 import { isMatroskaDamaged } from "./matroska.js";
-import { isMp4Damaged } from "./mp4_boxes.js";
+import { checkMp4 } from "./mp4_boxes.js";
 import { checkOgg } from "./ogg_pages.js";
 
 const MATROSKA = "\x1a\x45\xdf\xa3"; // how files begin
@@ -12,13 +12,14 @@ const MP4 = ["ftyp", "moov", "mdat", "wide", "pnot"]; // behind the size of the 
 
 /**
  * Return the `family` of a file, "Matroska", "MP4", "Ogg", "AAC" or null; whether it is `damaged`; the `seconds` up to its
- * last position, in Ogg, null where they are unknown; and of AAC the `sound`, a Blob of its frames alone.
+ * last position, in Ogg, null where they are unknown; of AAC the `sound`, a Blob of its frames alone; and of MP4 whether it
+ * is `mixed`: only a part of its samples lies in fragments.
  */
 export async function findDamage(blob) {
   const head = textOf(new Uint8Array(await blob.slice(0, 8).arrayBuffer()));
   if (head.startsWith(OGG)) return { family: "Ogg", ...(await checkOgg(blob)) };
   if (head.startsWith(MATROSKA)) return { family: "Matroska", damaged: await isMatroskaDamaged(blob), seconds: null };
-  if (MP4.includes(head.slice(4))) return { family: "MP4", damaged: await isMp4Damaged(blob), seconds: null };
+  if (MP4.includes(head.slice(4))) return { family: "MP4", ...(await checkMp4(blob)), seconds: null };
   const frames = await adtsFrames(blob);
   if (frames) return { family: "AAC", ...frames, seconds: null };
   return { family: null, damaged: false, seconds: null };

@@ -109,7 +109,7 @@ function load() {
 /**
  * Return a recording `{blob, sampleRate, channels, frames, missing}`, `blob` a WAV (32-bit float), `missing` the seconds
  * that the file announces beyond what could be decoded, `tracks` how many sound tracks it has, of which one is read, and
- * `damaged`. Where this browser has no decoder that works in pieces, return only the `sampleRate` that the file states,
+ * `damaged`. Where no decoder reads the file in pieces, return only the `sampleRate` that the file states,
  * `tracks` and `damaged`; that is true too where decoding began, and failed, and `seconds` is the stated duration then.
  *
  * FileError with the rest of a sentence for a video without sound.
@@ -126,7 +126,7 @@ export async function decodeMedia(blob, progress) {
     if (!track) throw new FileError(damaged ? LOST : "holds no sound.");
     const sampleRate = await track.getSampleRate();
     const tracks = (await input.getAudioTracks()).length;
-    if (!(await track.canDecode())) return { sampleRate, tracks, damaged };
+    if (structure.mixed || !(await track.canDecode())) return { sampleRate, tracks, damaged };
     stated = { sampleRate, tracks, damaged: true };
     const delay = (await track.getCodec()) === "mp3" ? await encoderDelay(blob) : { start: 0, total: 0, frames: null };
     const times = await timesOf(input, track, structure.family);

@@ -32,6 +32,14 @@ test("findDamage sees bytes that are missing between the fragments of MP4", asyn
   assert.equal(await damaged(file.subarray(0, 400), file.subarray(420)), true);
 });
 
+test("findDamage sees samples of MP4 that lie before its fragments", async () => {
+  const fragment = joined(box("moof", 50), box("mdat", 300));
+  const mixed = async (...parts) => (await findDamage(new Blob([joined(box("ftyp", 20), box("moov", 100), ...parts)]))).mixed;
+  assert.equal(await mixed(box("mdat", 300)), false);
+  assert.equal(await mixed(fragment, fragment), false);
+  assert.equal(await mixed(box("mdat", 300), fragment), true);
+});
+
 /** An element of Matroska whose size has four bytes, or is unknown. */
 function element(number, content, known = true) {
   const size = content.length;
