@@ -16,15 +16,16 @@ for (let byte = 0; byte < 256; byte++) {
 /** Return the checksum of Matroska of bytes behind others with the checksum `before`. */
 export function matroskaChecksum(bytes, before = 0) {
   let value = ~before;
-  for (const byte of bytes) value = MATROSKA[(value ^ byte) & 255] ^ (value >>> 8);
+  for (let at = 0; at < bytes.length; at++) value = MATROSKA[(value ^ bytes[at]) & 255] ^ (value >>> 8);
   return ~value >>> 0;
 }
 
 /** Return the checksum of a page of Ogg, of which the four bytes that hold it count as zeros. */
 export function oggChecksum(page) {
   let value = 0;
-  page.forEach((byte, at) => {
-    value = OGG[(value >>> 24) ^ (at >= 22 && at < 26 ? 0 : byte)] ^ (value << 8);
-  });
+  for (let at = 0; at < page.length; at++) {
+    const byte = at >= 22 && at < 26 ? 0 : page[at];
+    value = OGG[(value >>> 24) ^ byte] ^ (value << 8);
+  }
   return value >>> 0;
 }
