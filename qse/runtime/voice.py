@@ -17,12 +17,13 @@ import numpy as np
 
 from ..audio.atomic_write import atomic_path
 from ..audio.file_mode import OWNER_ALONE
+from ..bounded_text import read_text
 from ..errors import QseError
 from .engine_session import State
 
 SUFFIX = ".voice"
 NAMES = (".scale", ".shift")  # so end the names of the entries
-LARGEST = 1 << 22  # bytes of a file
+LONGEST = 1 << 22  # characters of a file
 HIGHEST = 1e6  # of an entry; those of a talker are below 10
 
 
@@ -81,12 +82,9 @@ def entries_of(state: Mapping[str, Any]) -> list[str]:
 def read_voice(path: Path) -> Voice:
     """Read a voice. Raises QseError for a file that is none, is damaged, or holds zeros."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        voice = _parsed(json.loads(read_text(path, LONGEST)), str(path))
     except OSError as error:
         raise QseError(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        voice = _parsed(json.loads(data), str(path))
     except (
         ArithmeticError,
         AttributeError,
