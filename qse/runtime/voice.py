@@ -24,6 +24,8 @@ from .engine_session import State
 SUFFIX = ".voice"
 NAMES = (".scale", ".shift")  # so end the names of the entries
 LONGEST = 1 << 22  # characters of a file
+# of a text that is no voice
+FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 HIGHEST = 1e6  # of an entry; those of a talker are below 10
 
 
@@ -85,14 +87,7 @@ def read_voice(path: Path) -> Voice:
         voice = _parsed(json.loads(read_text(path, LONGEST)), str(path))
     except OSError as error:
         raise QseError(f"{path} cannot be read: {error.strerror}") from error
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except FAULTS as error:
         raise QseError(_damaged(str(path))) from error
     if not any(entry.any() for entry in voice.entries.values()):
         raise QseError(f"{path} holds zeros, which is nobody's voice: enroll the talker again")
