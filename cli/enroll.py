@@ -48,6 +48,8 @@ def enroll(
 
     if output.suffix != ".voice":
         raise QseError(f"{output}: the name of a voice ends in .voice, as me.voice")
+    if output.is_dir():
+        raise QseError(f"{output} is a folder: name another file")
     if output.exists() and not overwrite:
         raise QseError(f"{output} exists: name another file, or use overwrite=True")
     folder = find(chosen_model(model, "near", "")).parent

@@ -35,7 +35,7 @@ def read_table_text(path: Path, cure: str, errors: str = "strict") -> str:
     Raises as `read_text`, and QseError for more cells or columns than a table of this library has.
     """
     text = read_text(path, LONGEST_TABLE, cure, newline="", errors=errors)
-    lines = text.count("\n") + text.count("\r")
+    lines = max(text.count("\n"), text.count("\r"))
     cells = text.count(",") + CELLS_OF_A_LINE * lines
     header = text.partition("\n")[0].partition("\r")[0]
     if cells > MOST_CELLS or header.count(",") > MOST_COLUMNS:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 BEGIN = 20  # of the two bytes that say where the first block begins
 END = 0  # the block behind the last one
-SOUND = (1, 2, 9)
+NEW = 9  # a block of sound, which may be larger than its size, of three bytes, can say
+SOUND = (1, 2, NEW)
+CODED = {1: 2, 8: 4, NEW: 8}  # bytes that say rate, coding and channels, by kind of block
 LEFT_OUT = (3, 6)  # a pause and a repetition, which neither libsndfile nor ffmpeg reads
 LAST = 9  # kind of blocks
 HEAD = 4  # bytes in front of a block: its kind, and its size in three
@@ -73,12 +75,14 @@ def _blocks(file: IO[bytes], size: int) -> Blocks:
     file.seek(BEGIN)
     at = int.from_bytes(file.read(2), "little")
     sounds = 0
+    coding: dict[int, bytes] = {}  # by kind of block
     for _ in range(MOST):
         file.seek(at)
         head = file.read(HEAD)
         if not head:
-            return Blocks(sounds, None, has_end=False)
-        if sounds == 1 and size - at <= SLACK:  # sox writes a size that is 8 too small
+            file.seek(-1, 2)  # libsndfile counts it as sound, of A-law and mu-law
+            return Blocks(sounds, None, has_end=sounds == 1 and file.read() == b"\0")
+        if sounds == 1 and _is_end(size - at, wraps=NEW in coding):
             return Blocks(sounds, None, has_end=True)
         if head[0] == END:
             behind = bytes_behind(file, at + 1)
@@ -93,6 +97,18 @@ def _blocks(file: IO[bytes], size: int) -> Blocks:
                 "it holds pauses or repetitions as numbers, which are not read: convert it with sox"
             )
             return Blocks(sounds, fault, has_end=False)
+        if head[0] in CODED:
+            described = file.read(CODED[head[0]])
+            if coding.setdefault(head[0], described) != described:
+                fault = "its blocks differ in rate, coding or channels: convert it with sox"
+                return Blocks(sounds, fault, has_end=False)
         sounds += head[0] in SOUND
         at = following
     return Blocks(sounds, f"it has more than {MOST} blocks", has_end=False)
+
+
+def _is_end(behind: int, wraps: bool) -> bool:
+    """Return whether the one block of sound reaches to the end, as far as its size tells, of which
+    there are so many bytes behind it. sox writes a size that is 8 too small, and all programs one
+    without what three bytes do not hold; the decoder reads on if `wraps`."""
+    return behind <= SLACK or (wraps and behind % (1 << 24) <= SLACK)

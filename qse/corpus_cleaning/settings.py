@@ -40,10 +40,12 @@ class Settings:
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that differ between different settings; the model's name does not
-        count."""
+        """16 hexadecimal digits that differ between different settings; the model's name, and a
+        talker where there is none, do not count."""
         values = asdict(self)
         del values["model"]
+        if self.talker is None:
+            del values["talker"]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
     def __str__(self) -> str:

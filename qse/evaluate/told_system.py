@@ -57,4 +57,4 @@ def told(system: System, talkers: Path) -> ToldSystem:
     """Return the system that is told the talkers. UsageError for one that is no exported model."""
     if not isinstance(system, ModelSystem):
         raise UsageError(f"{system.name} is no exported model: leave talkers={talkers} out")
-    return ToldSystem(system.name, system.path, system.threads, talkers)
+    return ToldSystem(f"{system.name}-told", system.path, system.threads, talkers)

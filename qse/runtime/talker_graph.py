@@ -12,7 +12,7 @@ from ..errors import QseError
 from .checksums import verify
 from .engine_session import State
 from .onnx_session import is_installed, open_session
-from .voice import entries_of
+from .voice import HIGHEST, entries_of
 from .watchdog import STEP, Watchdog
 
 
@@ -42,9 +42,9 @@ class TalkerGraph:
         own = is_installed(self.path)
         with nullcontext() if own else Watchdog(self.path, STEP) as options:
             found = self._session.run(None, dict(means), options)
-        for entry in found:
-            if entry.ndim != 2 or not np.isfinite(entry).all():
-                raise QseError(f"{self.path} makes no entries of this talker: export it again")
+        fits = all(entry.ndim == 2 and (np.abs(entry) < HIGHEST).all() for entry in found)
+        if not fits or not any(map(np.any, found)):
+            raise QseError(f"{self.path} makes no entries of this talker: export it again")
         return dict(zip(self._entries, found, strict=True))
 
 

@@ -19,6 +19,7 @@ from ..audio.atomic_write import atomic_path
 from ..audio.file_mode import OWNER_ALONE
 from ..bounded_text import read_text
 from ..errors import QseError
+from ..printable import shortened
 from .engine_session import State
 
 SUFFIX = ".voice"
@@ -54,9 +55,10 @@ class Voice:
         not fit.
         """
         if (model, version) != (self.model, self.version):
+            own = shortened(f"{self.model} {self.version}")
             raise QseError(
-                f"{self.origin} is a voice for {self.model} {self.version}, and not for {model} "
-                f"{version}: enroll the talker again"
+                f"{self.origin} is a voice for {own}, and not for {model} {version}: "
+                "enroll the talker again"
             )
         state = dict(zeros)
         if sorted(self.entries) != entries_of(zeros):

@@ -2,7 +2,9 @@
 
 import subprocess
 
+import numpy as np
 import pytest
+import soundfile
 from tagged_files import ffmpeg, needs_ffmpeg, needs_sox, wav
 
 from qse.audio.reader import open_audio
@@ -85,5 +87,30 @@ def test_blocks_of_voc(here):
     data = (here / "one.voc").read_bytes()
     (here / "pause.voc").write_bytes(data[:-1] + b"\3\3\0\0" + b"\x10\x27\x9c" + data[30:])
     assert "holds pauses" in outcome(here / "pause.voc")[1]
+    # behind the first block, of which 32 bytes are kept, one with twice the rate
+    other = bytearray(data[26:])
+    other[4] = 256 - 10**6 // 32000
+    length = (34).to_bytes(3, "little")
+    (here / "rate.voc").write_bytes(data[:27] + length + data[30:64] + other)
+    assert "differ in rate" in outcome(here / "rate.voc")[1]
     (here / "more.voc").write_bytes(data + data)
     assert "behind its last block" in outcome(here / "more.voc")[1]
+
+
+@pytest.mark.parametrize("subtype", ["PCM_16", "PCM_U8", "ALAW", "ULAW"])
+@pytest.mark.parametrize("channels", [1, 2])
+def test_voc_of_libsndfile_is_whole(here, subtype, channels):
+    sound = np.zeros((16000, channels))
+    soundfile.write("a.voc", sound, 16000, subtype)
+    samples, said = outcome(here / "a.voc")
+    assert 0 <= samples - 16000 <= 1 and not said
+
+
+def test_block_of_voc_that_is_larger_than_its_size_can_say(here):
+    size = (1 << 24) // 2 + 5000  # samples of two bytes
+    sound = np.tile(np.linspace(-0.5, 0.5, 1000), size // 1000)
+    soundfile.write("a.voc", sound, 48000, "PCM_16")
+    assert outcome(here / "a.voc") == (len(sound), "")
+    data = (here / "a.voc").read_bytes()
+    (here / "a.voc").write_bytes(data[: len(data) // 2])
+    assert outcome(here / "a.voc")[1]

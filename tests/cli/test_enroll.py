@@ -1,12 +1,17 @@
 """qse enroll and --talker: a voice from a file and from the microphone, and what it changes."""
 
+import hashlib
+import json
 import sys
+from dataclasses import replace
 
 import graphs
 import numpy as np
 import pytest
 import soundfile
 from sound import MICROPHONE, Sound, Stream
+
+from qse.corpus_cleaning.settings import Settings
 
 HOP = 160
 SPEECH = np.random.default_rng(1).uniform(-0.5, 0.5, HOP).astype(np.float32)
@@ -65,6 +70,9 @@ def test_enroll_refuses(model, command):
         return err
 
     assert "me.txt: the name of a voice ends in .voice" in refused("me.wav", "-o", "me.txt")
+    (model.parents[1] / "folder.voice").mkdir()
+    line = ("me.wav", "-o", "folder.voice", "--overwrite")
+    assert "folder.voice is a folder: name another file" in refused(*line)
     assert "none.wav" in refused("none.wav", "-o", "me.voice")
     soundfile.write("short.wav", np.tile(SPEECH, 100), 16000, "FLOAT")
     assert "short.wav holds 1.0 s of speech" in refused("short.wav", "-o", "me.voice")
@@ -123,3 +131,12 @@ def test_enroll_from_the_microphone(model, command, monkeypatch):
     assert status == 0 and out.startswith("me.voice: 0.8 s of speech")
     assert command("denoise", "noisy.wav", "-o", "a.wav", "--talker", "me.voice")[0] == 0
     assert kept("a.wav")
+
+
+def test_clean_continues_what_began_before_there_were_talkers():
+    """A setting that is not used changes nothing, as in manifests of earlier versions."""
+    settings = Settings("m", "0" * 64, None, None)
+    values = {"model_sha256": "0" * 64, "strength": None, "format": None, "fast": False}
+    text = json.dumps({**values, "version": settings.version}, sort_keys=True)
+    assert settings.fingerprint == hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert replace(settings, talker="near").fingerprint != settings.fingerprint
