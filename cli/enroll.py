@@ -43,16 +43,18 @@ def enroll(
     biometric: it can be read by you alone, no program sends it anywhere, and deleting it is all
     that is needed.
     """
+    from qse.runtime.enrolment import NEAR
     from qse.runtime.enrolment import enroll as from_file
+    from qse.runtime.voice import SUFFIX
     from qse.runtime.zoo import find
 
-    if output.suffix != ".voice":
-        raise QseError(f"{output}: the name of a voice ends in .voice, as me.voice")
+    if output.suffix != SUFFIX:
+        raise QseError(f"{output}: the name of a voice ends in {SUFFIX}, as me{SUFFIX}")
     if output.is_dir():
         raise QseError(f"{output} is a folder: name another file")
     if output.exists() and not overwrite:
         raise QseError(f"{output} exists: name another file, or use overwrite=True")
-    folder = find(chosen_model(model, "near", "")).parent
+    folder = find(chosen_model(model, NEAR, "")).parent
     found = from_file(recording, folder) if recording else _from_microphone(input, folder)
     try:
         found.voice.save(output, overwrite)

@@ -182,13 +182,12 @@ def chosen_model(named: str | None, talker: str | None, default: str) -> str:
 def chosen_talker(talker: str | None, model: str) -> "Talker | None":
     """Return the talker that --talker names, a recording as the voice in it, and say what makes
     that voice less certain."""
-    from qse.runtime.enrolment import NEAR, enroll
-    from qse.runtime.voice import SUFFIX
+    from qse.runtime.enrolment import enroll, is_recording
     from qse.runtime.zoo import find
 
-    if talker in (None, NEAR) or Path(str(talker)).suffix == SUFFIX:
+    if talker is None or not is_recording(talker):
         return talker
-    found = enroll(Path(str(talker)), find(model).parent)
+    found = enroll(Path(talker), find(model).parent)
     for doubt in found.doubts():
         say(f"qse: warning: {doubt}")
     return found.voice

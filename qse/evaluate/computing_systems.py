@@ -8,7 +8,6 @@ FolderSystem      the output of any other system: audio files named like the noi
 FunctionSystem    a function of arrays, or a network in memory
 """
 
-import hashlib
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -25,8 +24,9 @@ from ..data.datasets import Pair
 from ..errors import QseError, UsageError
 from ..extras import need
 from ..model_folder import CONFIG, GRAPH, weights_of
+from ..runtime.checksums import sha256_of
 from ..runtime.onnx_session import described, metadata
-from ..runtime.zoo import available, find
+from ..runtime.zoo import Model, available, find, load
 from ..torch_device import torch_device
 from .reading import read_rate
 from .signals import SAMPLE_RATE, resampled
@@ -44,6 +44,13 @@ def timed(process: Process, pair: Pair, noisy: np.ndarray, sample_rate: int) -> 
     seconds = perf_counter() - start
     share = len(noisy) / max(1, len(stream))
     return enhanced[len(stream) - len(noisy) :], share * seconds
+
+
+def enhancing(engine: Model) -> Process:
+    """Return the function of a loaded model."""
+    from .. import denoise
+
+    return lambda noisy, rate: denoise(noisy.astype(np.float32), rate, engine)
 
 
 class _ComputingSystem(System):
@@ -66,8 +73,7 @@ class ModelSystem(_ComputingSystem):
     and back."""
 
     def fingerprint(self) -> str:
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(self.path)
 
     def rate_for(self, sample_rate: int) -> int:
         """Return the rate of the graph for this rate, 16 kHz if its metadata do not say it."""
@@ -83,10 +89,7 @@ class ModelSystem(_ComputingSystem):
         return replace(self, path=find(model, sample_rate))
 
     def _process(self, sample_rate: int) -> Process:
-        from .. import denoise, load
-
-        engine = load(self.path, self.threads)
-        return lambda noisy, rate: denoise(noisy.astype(np.float32), rate, engine)
+        return enhancing(load(self.path, self.threads))
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,7 @@ class CheckpointSystem(_ComputingSystem):
     trust: bool = False  # to import what the configuration names
 
     def fingerprint(self) -> str:
-        with weights_of(self.path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(weights_of(self.path))
 
     def training(self) -> dict[str, str]:
         from ..networks.weights import weights_step

@@ -90,12 +90,16 @@ class FolderSystem(System):
 
     def open(self, sample_rate: int) -> Enhancer:
         def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
-            path = self.files.get(pair.name)
-            if path is None:
-                raise QseError(f"{self.path} has no file called {pair.name}")
-            return read_rate(path, sample_rate), None
+            return read_rate(file_of(pair, self.files, self.path), sample_rate), None
 
         return enhance
+
+
+def file_of(pair: Pair, files: dict[str, Path], folder: Path) -> Path:
+    """Return the file of an utterance, of those found in `folder`. Raises QseError without one."""
+    if pair.name not in files:
+        raise QseError(f"{folder} has no file called {pair.name}")
+    return files[pair.name]
 
 
 def matched(files: dict[str, Path], names: list[str]) -> dict[str, Path]:

@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from ..data.datasets import Pair, by_name
-from ..errors import QseError, UsageError
-from .computing_systems import ModelSystem, timed
-from .system import Enhanced, Enhancer, System, matched
+from ..errors import UsageError
+from ..runtime.checksums import sha256_of
+from ..runtime.enrolment import keeping
+from ..runtime.zoo import load
+from .computing_systems import ModelSystem, enhancing, timed
+from .system import Enhanced, Enhancer, System, file_of, matched
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,7 @@ class ToldSystem(ModelSystem):
     def fingerprint(self) -> str:
         digest = hashlib.sha256(super().fingerprint().encode())
         for name, path in sorted(self.files.items()):
-            with path.open("rb") as file:
-                content = hashlib.file_digest(file, "sha256").digest()
-            digest.update(name.encode(errors="surrogateescape") + b"\0" + content)
+            digest.update(name.encode(errors="surrogateescape") + b"\0" + sha256_of(path).encode())
         return digest.hexdigest()
 
     def prepared(self, pairs: list[Pair]) -> "ToldSystem":
@@ -33,22 +34,13 @@ class ToldSystem(ModelSystem):
         return replace(self, files=matched(by_name(self.talkers), names))
 
     def open(self, sample_rate: int) -> Enhancer:
-        from .. import denoise, load
-        from ..runtime.enrolment import keeping
-
         engine = load(self.path, self.threads)
-        denoise(np.zeros(sample_rate, np.float32), sample_rate, engine)  # the first run costs more
+        # the first run costs more
+        enhancing(engine)(np.zeros(sample_rate, np.float32), sample_rate)
 
         def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
-            path = self.files.get(pair.name)
-            if path is None:
-                raise QseError(f"{self.talkers} has no file called {pair.name}")
-            kept = keeping(engine, path)
-
-            def process(audio: np.ndarray, rate: int) -> np.ndarray:
-                return denoise(audio.astype(np.float32), rate, kept)
-
-            return timed(process, pair, noisy, sample_rate)
+            kept = keeping(engine, file_of(pair, self.files, self.talkers))
+            return timed(enhancing(kept), pair, noisy, sample_rate)
 
         return enhance
 

@@ -19,6 +19,7 @@ from .real_form import quaternions, reals
 from .streaming import TOLERANCE
 
 SECONDS = 4.0  # of the enrolment with which the graph is tried
+PARTS = ("scale", "shift")  # of an entry
 
 
 class TalkerStep(nn.Module):
@@ -66,13 +67,12 @@ def _write(code: TalkerCode, path: Path) -> None:
     """Write the graph without metadata."""
     means = []
     inputs = []
-    outputs = []
+    outputs: list[str] = []
     for name, layer in code.entries.items():
-        block = f"state.bottleneck.{name}"
         size = len(layer.get_parameter("weight")) // 2
         means.append(torch.zeros(code.bands, size // code.bands))
-        inputs.append(f"{block}.time")
-        outputs.extend([f"{block}.scale", f"{block}.shift"])
+        inputs.append(_state(name, "time"))
+        outputs.extend(_state(name, part) for part in PARTS)
     step = TalkerStep(code).eval()
     to_onnx(step, tuple(means), path, input_names=inputs, output_names=outputs)
 
@@ -85,7 +85,12 @@ def disagreement(network: StreamingEnhancer, engine: Engine, path: Path) -> floa
     found = enrolled(audio, engine, path, "").voice.entries
     worst = np.float32(0)
     for name, entry in describe(network, torch.from_numpy(audio)[None]).items():
-        for part, wanted in zip(("scale", "shift"), entry[0], strict=True):
-            difference = found[f"state.bottleneck.{name}.{part}"] - reals(wanted).numpy()
+        for part, wanted in zip(PARTS, entry[0], strict=True):
+            difference = found[_state(name, part)] - reals(wanted).numpy()
             worst = np.maximum(worst, np.abs(difference).max())
     return float(worst)
+
+
+def _state(block: str, part: str) -> str:
+    """Return the name in the graph of a part of the state of a block."""
+    return f"state.bottleneck.{block}.{part}"

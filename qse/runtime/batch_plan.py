@@ -61,10 +61,11 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     for entry in found.values():
         if abspath(entry.path) not in earlier:
             targets[entry.path] = _target(entry, output, folder)
-    taken = Counter(map(real_name, targets.values()))
+    names = {source: real_name(target) for source, target in targets.items()}
+    taken = Counter(names.values())
     jobs: dict[str, FileJob] = {}
     for source, target in targets.items():
-        if taken[real_name(target)] > 1:
+        if taken[names[source]] > 1:
             target = _with_both_suffixes(target, source)
         job = FileJob(source, target, inside=limits[source], is_new=not target.exists())
         first = jobs.setdefault(file_name(target), job)

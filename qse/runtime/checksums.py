@@ -18,7 +18,7 @@ def seal(folder: str | Path) -> None:
     for name in GRAPHS:
         path = Path(folder) / name
         if path.is_file():
-            lines.append(f"{_sha256(path)}  {name}\n")
+            lines.append(f"{sha256_of(path)}  {name}\n")
     write_text(Path(folder) / CHECKSUMS, "".join(lines))
 
 
@@ -33,7 +33,7 @@ def verify(path: Path) -> None:
                 f"{path} is not a model that qse runs: it is larger than {LARGEST >> 20} MiB"
             )
         wanted = _listed(sums, path.name)
-        damaged = wanted != {_sha256(path)}
+        damaged = wanted != {sha256_of(path)}
     except OSError as error:
         raise QseError(f"{error.filename} cannot be read: {error.strerror}") from error
     if not wanted:
@@ -56,6 +56,7 @@ def _listed(sums: Path, name: str) -> set[str]:
     return found
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, as hexadecimal digits. Raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

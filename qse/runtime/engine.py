@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import QseError
 from .deadline import LOADING, within
-from .engine_session import EngineSession, State, after
+from .engine_session import EngineSession, State, copied, next_name
 from .graph_output import check_outputs
 from .onnx_session import described, is_installed, open_session
 from .two_grids import AlternatingSession, GridRun, Session, TwoGridSession
@@ -134,7 +134,7 @@ class Engine:
             if not all(isinstance(size, int) and size >= 0 for size in shape):
                 return False
         outputs = [node.name for node in self._session.get_outputs()]
-        return outputs == ["enhanced", *map(after, self._shapes)]
+        return outputs == ["enhanced", *map(next_name, self._shapes)]
 
     def _second_grid(self, fast: bool) -> int:
         """Return the distance of the grids in samples, 0 for one grid."""
@@ -157,7 +157,7 @@ class Engine:
 
     def initial_state(self) -> State:
         """Return the state before the first sample: zeros, but for the entries of a talker."""
-        return {name: array.copy() for name, array in self._beginning.items()}
+        return copied(self._beginning)
 
     def step(self, hop: np.ndarray, state: State) -> tuple[np.ndarray, State]:
         """Run the graph once, on one grid: `hop` (graph_hop_length,), float32 in [-1, 1] -> as many
@@ -169,7 +169,7 @@ class Engine:
 
     @property
     def keeps_one(self) -> bool:
-        """Whether the model keeps one talker and removes other voices."""
+        """Return whether the model keeps one talker and removes other voices."""
         return bool(entries_of(self._shapes))
 
     @property
@@ -197,9 +197,7 @@ class Engine:
         return runs
 
     def _one_grid(self) -> EngineSession:
-        return EngineSession(
-            self._session, self.initial_state, self.graph_hop_length, self._watched
-        )
+        return EngineSession(self._session, self._beginning, self.graph_hop_length, self._watched)
 
     def _watched(self) -> AbstractContextManager:
         """Return the context of a call: it yields options that end a call of an unknown graph after

@@ -19,19 +19,18 @@ class EngineSession:
     def __init__(
         self,
         session: Any,
-        begin: Callable[[], State],
+        beginning: State,
         hop_length: int,
         watched: Callable[[], AbstractContextManager],
         state: State | None = None,
     ):
-        """`begin`: returns the state before the first sample; `watched`: the context of the calls
-        of one session; `state`: to go on from, which the session changes; None: `begin()`."""
+        """`beginning`: the state before the first sample; `watched`: returns the context of the
+        calls of one session; `state`: to go on from, None: `beginning`. Neither is changed."""
         from onnxruntime import OrtValue
 
-        before = begin() if state is None else state
-        room = begin()
-        self._begin = begin
-
+        before = copied(state or beginning)
+        room = copied(beginning)
+        self._beginning = beginning
         self._session = session
         self._watch = watched
         self._watched = watched()
@@ -39,8 +38,7 @@ class EngineSession:
         self._audio = np.zeros((1, hop_length), np.float32)
         self._enhanced = np.zeros((1, hop_length), np.float32)
         self._value = OrtValue.ortvalue_from_numpy  # shares the array's memory
-        self._binding = self._bind(before, room)
-        self._other = self._bind(room, before)
+        self._bindings = (self._bind(before, room), self._bind(room, before))  # the next one first
 
     def _bind(self, before: State, room: State) -> Any:
         binding = self._session.io_binding()
@@ -48,7 +46,7 @@ class EngineSession:
         binding.bind_ortvalue_output("enhanced", self._value(self._enhanced))
         for name in before:
             binding.bind_ortvalue_input(name, self._value(before[name]))
-            binding.bind_ortvalue_output(after(name), self._value(room[name]))
+            binding.bind_ortvalue_output(next_name(name), self._value(room[name]))
         return binding
 
     def step(self, hop: np.ndarray) -> np.ndarray:
@@ -56,21 +54,27 @@ class EngineSession:
         overwrites."""
         self._audio[0] = hop
         with self._watched as options:
-            self._session.run_with_iobinding(self._binding, options)
-        self._binding, self._other = self._other, self._binding
+            self._session.run_with_iobinding(self._bindings[0], options)
+        self._bindings = self._bindings[::-1]
         self._state = self._state[::-1]
         return self._enhanced[0]
 
     def __deepcopy__(self, memo: dict) -> "EngineSession":
-        state = {name: array.copy() for name, array in self._state[0].items()}
-        return EngineSession(self._session, self._begin, self._audio.shape[1], self._watch, state)
+        hop_length = self._audio.shape[1]
+        state = self._state[0]
+        return EngineSession(self._session, self._beginning, hop_length, self._watch, state)
 
     def reset(self) -> None:
         """Set the state to that before the first sample."""
-        for name, array in self._begin().items():
+        for name, array in self._beginning.items():
             self._state[0][name][:] = array
 
 
-def after(name: str) -> str:
+def copied(state: State) -> State:
+    """Return a state with arrays of its own."""
+    return {name: array.copy() for name, array in state.items()}
+
+
+def next_name(name: str) -> str:
     """Return the output that is the next value of a state."""
     return name.replace("state.", "next.", 1)

@@ -72,7 +72,12 @@ def voice_of(talker: Talker, folder: Path) -> Voice | None:
     if str(talker) == NEAR:
         return None
     path = Path(talker)
-    return read_voice(path) if path.suffix == SUFFIX else enroll(path, folder).voice
+    return enroll(path, folder).voice if is_recording(talker) else read_voice(path)
+
+
+def is_recording(talker: str | Path) -> bool:
+    """Return whether `talker`, as in `keeping`, is the path of a recording."""
+    return str(talker) != NEAR and Path(talker).suffix != SUFFIX
 
 
 def enroll(recording: Path, folder: Path) -> Enrolment:
@@ -154,6 +159,11 @@ def _likeness(halves: list[dict[str, np.ndarray]]) -> float:
     """Return the cosine of two sets of entries."""
     if not halves:
         return 1.0
-    first, second = (np.concatenate([x.ravel() for x in half.values()]) for half in halves)
+    first = _joined(halves[0])
+    second = _joined(halves[1])
     norm = np.linalg.norm(first) * np.linalg.norm(second)
     return float(first @ second / norm) if norm else 1.0
+
+
+def _joined(entries: dict[str, np.ndarray]) -> np.ndarray:
+    return np.concatenate([entry.ravel() for entry in entries.values()])

@@ -128,7 +128,8 @@ def real_name(path: Path) -> str:
 def _listed(folder: str, name: str) -> str:
     """Return the name under which a folder lists what is there as `name`; `name` where nothing is,
     or another case is another file."""
-    if not os.path.lexists(os.path.join(folder, name.swapcase())) or name == name.swapcase():
+    other_case = name.swapcase()
+    if other_case == name or not os.path.lexists(os.path.join(folder, other_case)):
         return name
     if not os.path.lexists(os.path.join(folder, name)):
         return name

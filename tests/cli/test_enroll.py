@@ -42,7 +42,7 @@ def model(here, monkeypatch):
 
 
 def kept(path):
-    """Whether a file is noisy.wav, enhanced for the talker who says SPEECH."""
+    """Return whether a file is noisy.wav, enhanced for the talker who says SPEECH."""
     noisy, found = (soundfile.read(name, dtype="float32")[0] for name in ("noisy.wav", path))
     wanted = noisy.reshape(-1, HOP) * (1 + SPEECH)
     return np.abs(found - wanted.ravel()).max() < 1e-5

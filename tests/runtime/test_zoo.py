@@ -107,6 +107,6 @@ def test_load_refuses_a_huge_graph_before_its_checksum(tmp_path, monkeypatch):
     (tmp_path / "model.onnx").touch()
     os.truncate(tmp_path / "model.onnx", 1 << 40)
     (tmp_path / "SHA256SUMS").write_text("0  model.onnx\n")
-    monkeypatch.setattr(checksums, "_sha256", None)
+    monkeypatch.setattr(checksums, "sha256_of", None)
     with pytest.raises(QseError, match=r"model\.onnx .*: it is larger than 512 MiB"):
         qse.load(tmp_path)
