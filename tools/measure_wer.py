@@ -82,6 +82,10 @@ def read(path: Path) -> np.ndarray:
     return audio.mean(axis=1)
 
 
+def pcm_16(audio: np.ndarray) -> bytes:
+    return (32767 * audio).clip(-32768, 32767).astype(np.int16).tobytes()
+
+
 def mixed(speech: np.ndarray, noise: np.ndarray, snr: float) -> np.ndarray:
     """Return speech with noise at `snr` dB, both by their mean power."""
     gain = np.sqrt(np.mean(speech**2) / (np.mean(noise**2) + 1e-12) / 10 ** (snr / 10))
@@ -100,9 +104,8 @@ def pocketsphinx() -> Recogniser:
     decoder = Decoder(Config(loglevel="FATAL", maxhmmpf=3000, maxwpf=5, topn=2))
 
     def recognise(audio: np.ndarray) -> str:
-        pcm = (32767 * audio).clip(-32768, 32767).astype(np.int16)
         decoder.start_utt()
-        decoder.process_raw(pcm.tobytes(), full_utt=True)
+        decoder.process_raw(pcm_16(audio), full_utt=True)
         decoder.end_utt()
         return re.sub(r"\(\d+\)", "", decoder.hyp().hypstr if decoder.hyp() else "")
 

@@ -3,6 +3,7 @@
 import { FilesView } from "./files/view.js";
 import { LiveView } from "./live/view.js";
 import { modelsOf } from "./model/bands.js";
+import { VoiceSetting } from "./voice_setting.js";
 
 const LARGEST_LIMIT = 41; // of the slider: its last step means no limit
 const BEST = "studio-large";
@@ -30,13 +31,16 @@ class Settings extends EventTarget {
     this.models = models;
     const fastest = models[0];
     const note = ({ name }) => ({ [BEST]: ", best for recordings", [fastest.name]: ", fastest" })[name] ?? "";
-    const text = (model) => `${model.name} · delay ${Math.round(1000 * model.latency)} ms${note(model)}`;
+    const kept = ({ talker }) => (talker ? ", keeps one voice" : "");
+    const text = (model) => `${model.name} · delay ${Math.round(1000 * model.latency)} ms${note(model)}${kept(model)}`;
     $("model").replaceChildren(...this.models.map((model) => new Option(text(model), model.name)));
     this.chosen = null; // by the user, for both modes
+    this.voice = new VoiceSetting(() => this.announce("voice"));
     this.showModel("files");
     $("model").disabled = false;
     $("model").addEventListener("change", () => {
       this.chosen = $("model").value;
+      this.showModel();
       this.announce("model");
     });
     $("band").addEventListener("change", () => this.announce("band"));
@@ -44,14 +48,17 @@ class Settings extends EventTarget {
     this.showStrength();
   }
 
-  /** The model that the user chose, or the default of `mode`: "files" or "live". */
+  /** The model that the user chose, or the default of `mode`, "files" or "live", with the `voice` that it keeps. */
   modelFor(mode) {
     const wanted = this.chosen ?? DEFAULT_MODELS[mode];
-    return this.models.find(({ name }) => name === wanted) ?? this.models[0];
+    const model = this.models.find(({ name }) => name === wanted) ?? this.models[0];
+    return { ...model, voice: this.voice.of(model) };
   }
 
   showModel(mode) {
-    $("model").value = this.modelFor(mode).name;
+    const model = this.modelFor(mode);
+    $("model").value = model.name;
+    this.voice.show(model);
   }
 
   /** "wide", or null: by the sample rate of the sound. */

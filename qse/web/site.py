@@ -10,7 +10,9 @@ from typing import Any
 from .. import __version__
 from ..audio.atomic_write import atomic_path
 from ..errors import QseError
+from ..model_folder import TALKER_GRAPH
 from ..runtime.bands import FULL_BAND
+from ..runtime.checksums import verify
 from ..runtime.engine import Engine
 from ..runtime.zoo import WIDE_BAND, available, find, load
 
@@ -39,6 +41,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 BANDS = ("wide", "full")
+KINDS = (*BANDS, "talker")  # of graphs; the last makes entries of a talker, see enrolment.js
 BUILD = b"@BUILD@"  # placeholders in sw.js
 FILES = b'"@FILES@"'
 CODE = (".py", ".pyc")  # of this folder, which is no part of the page
@@ -50,10 +53,10 @@ Site = dict[str, bytes]  # path below the root -> content
 
 @dataclass(frozen=True)
 class WebModel:
-    """A streaming model on the page: its latency in seconds, with a hop, and its graphs by band.
+    """A streaming model on the page: its latency in seconds, with a hop, and its graphs by kind.
 
-    The band "full" is there only for a model that has such a graph. fast: the form of a model that
-    runs on one of its two grids of frames.
+    "full" and "talker" are there only for models that have such a graph. fast: the form of a model
+    that runs on one of its two grids of frames.
     """
 
     name: str
@@ -61,16 +64,16 @@ class WebModel:
     graphs: dict[str, bytes]
     fast: bool = False
 
-    def url(self, band: str) -> str:
+    def url(self, kind: str) -> str:
         """Return the path of a graph below the root, for names of models may hold any sign."""
-        return f"models/{_sha256(self.graphs[band])[:16]}.onnx.gz"
+        return f"models/{_sha256(self.graphs[kind])[:16]}.onnx.gz"
 
     def entry(self) -> dict[str, Any]:
-        """Return what `manifest.json` says of the model; null for a band without a graph."""
+        """Return what `manifest.json` says of the model; null for a graph that it has not."""
         entry: dict[str, Any] = {"name": self.name, "latency": self.latency, "fast": self.fast}
-        for band in BANDS:
-            graph = self.graphs.get(band)
-            entry[band] = {"url": self.url(band), "sha256": _sha256(graph)} if graph else None
+        for kind in KINDS:
+            graph = self.graphs.get(kind)
+            entry[kind] = {"url": self.url(kind), "sha256": _sha256(graph)} if graph else None
         return entry
 
 
@@ -92,8 +95,8 @@ def build_site(offline: bool = False) -> Site:
 
     entries = []
     for model in _models():
-        for band, graph in model.graphs.items():
-            site[model.url(band)] = gzip.compress(graph, mtime=0)
+        for kind, graph in model.graphs.items():
+            site[model.url(kind)] = gzip.compress(graph, mtime=0)
         entries.append(model.entry())
     manifest = {"version": __version__, "offline": offline, "models": entries}
     site["manifest.json"] = json.dumps(manifest, indent=1).encode()
@@ -115,7 +118,11 @@ def _models() -> list[WebModel]:
         engines = [model for model in map(load, paths.values()) if isinstance(model, Engine)]
         if not engines:
             continue  # it needs complete recordings
-        graphs = {band: path.read_bytes() for band, path in paths.items()}
+        talkers = paths["wide"].with_name(TALKER_GRAPH)
+        if engines[0].keeps_one and talkers.is_file():
+            verify(talkers)
+            paths["talker"] = talkers
+        graphs = {kind: path.read_bytes() for kind, path in paths.items()}
         models.append(WebModel(name, engines[-1].delay, graphs))
         if engines[-1].second_grid:
             fast = Engine(engines[-1].path, fast=True)

@@ -280,8 +280,8 @@ export class FilesView {
     const model = this.settings.modelFor("files");
     for (const row of this.rows) {
       if (!row.graph) continue;
-      const { name, url } = graphFor(model, row.recording.sampleRate, band);
-      if (row.graph.name === name && row.graph.url === url) continue;
+      const { name, url, voice } = graphFor(model, row.recording.sampleRate, band);
+      if (row.graph.name === name && row.graph.url === url && row.graph.voice === voice) continue;
       row.worker?.close();
       row.show("waiting", "Waiting");
     }
@@ -290,12 +290,12 @@ export class FilesView {
   }
 }
 
-/** Return one sentence for what went wrong with a row's file. */
-function failure(row, error) {
-  if (error.kind === "FileError" || error.constructor.name === "FileError") return `${row.name} ${error.message}`;
+/** Return one sentence for what went wrong with a file, `{name}`. */
+export function failure({ name }, error) {
+  if (error.kind === "FileError" || error.constructor.name === "FileError") return `${name} ${error.message}`;
   if (["NotReadableError", "NotFoundError"].includes(error.kind ?? error.name)) {
-    return `${row.name} cannot be read: it was moved or changed, or there is no more room for recordings. ${ROOM}`;
+    return `${name} cannot be read: it was moved or changed, or there is no more room for recordings. ${ROOM}`;
   }
-  if (/memory|allocat/i.test(error.message)) return `${row.name} needs more memory than this browser has. Close other tabs, or convert it to WAV.`;
+  if (/memory|allocat/i.test(error.message)) return `${name} needs more memory than this browser has. Close other tabs, or convert it to WAV.`;
   return error.message;
 }

@@ -6,8 +6,10 @@ import { FileError, WavReader } from "../audio/wav.js";
 import { WavWriter } from "../audio/wav_writer.js";
 import { graphFor } from "../model/bands.js";
 import { enhance } from "../model/enhance.js";
+import { enroll } from "../model/enrolment.js";
 import { keptShare, mix } from "../model/model_stream.js";
-import { loadEngine } from "../model/runtime.js";
+import { loadEngine, loadGraph } from "../model/runtime.js";
+import { beginningOf, readVoice } from "../model/voice.js";
 import { serve } from "../rpc.js";
 import { decodeMedia } from "./media.js";
 
@@ -34,7 +36,7 @@ async function enhanceFile({ blob, model, band }, progress) {
   const engine = await engineOf(graphFor(model, reader.sampleRate, band));
   const writer = new WavWriter({ ...reader, format: "float32" });
   const began = performance.now();
-  for await (const block of enhance(reader, engine)) {
+  for await (const block of enhance(reader, engine, beginningOf(engine, model.voice))) {
     writer.add(block);
     progress({ done: writer.frames / reader.frames });
   }
@@ -105,4 +107,17 @@ async function decode({ blob }, progress) {
   return { ...decoded, joined: await isJoined(blob) };
 }
 
-serve({ decode, describe, drawSpectrogram, encodeFile, enhanceFile, prepare });
+/**
+ * Return `{voice, doubts}` for a model that keeps one talker, see `enroll`: of a `recording` (a WAV), or of a `file` of
+ * `qse enroll`.
+ */
+async function openVoice({ recording, file, model }) {
+  const engine = await engineOf(graphFor(model, 0));
+  const found = recording
+    ? await enroll(await WavReader.open(recording), engine, await loadGraph({ name: model.name, ...model.talker }))
+    : { voice: await readVoice(file), doubts: [] };
+  beginningOf(engine, found.voice); // refuses what does not fit
+  return found;
+}
+
+serve({ decode, describe, drawSpectrogram, encodeFile, enhanceFile, openVoice, prepare });

@@ -10,14 +10,14 @@ const GLIDE = 0.125; // change per hop of the noisy signal's share, when strengt
 export class LivePipeline {
   /**
    * `strength` in dB, null: no limit; `bypass`: the noisy signal, delayed as the enhanced one; `muted`: silence in the
-   * output and in the recording, both sides of it.
+   * output and in the recording, both sides of it. `beginning` as in `Engine.session`.
    */
-  constructor(engine, sampleRate, { strength = null, bypass = false, muted = false }) {
+  constructor(engine, sampleRate, { strength = null, bypass = false, muted = false }, beginning = {}) {
     this.engine = engine;
     this.inward = new Resampler(sampleRate, engine.sampleRate, QUALITY.live);
     this.outward = new Resampler(engine.sampleRate, sampleRate, QUALITY.live);
     this.times = new TimeMeter((1000 * engine.hopLength) / engine.sampleRate);
-    this.stream = new ModelStream(engine, (milliseconds) => this.times.add(milliseconds));
+    this.stream = new ModelStream(engine, { onStep: (milliseconds) => this.times.add(milliseconds), beginning });
     this.noisy = new LevelMeter(engine.sampleRate);
     this.enhanced = new LevelMeter(engine.sampleRate);
     this.set({ strength, bypass, muted });

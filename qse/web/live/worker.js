@@ -7,6 +7,7 @@
 
 import { wavHeader } from "../audio/wav.js";
 import { loadEngine } from "../model/runtime.js";
+import { beginningOf } from "../model/voice.js";
 import { LivePipeline } from "./pipeline.js";
 import "./ring.js";
 
@@ -94,7 +95,7 @@ async function replace({ graph }) {
 async function pipelineOf(graph) {
   const engine = await loadEngine(graph);
   await warmUp(engine);
-  return new LivePipeline(engine, sampleRate, settings);
+  return new LivePipeline(engine, sampleRate, settings, beginningOf(engine, graph.voice));
 }
 
 function described({ name, sampleRate: rate, latency, hopLength }) {

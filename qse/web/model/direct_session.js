@@ -13,17 +13,18 @@ const POINTER = 4; // bytes
 export class DirectSession {
   /**
    * `module`: the WebAssembly module; `handle`: the session in it; `inputs`, `outputs`: names of the graph in its order;
-   * `shapes`: of the inputs, and of the outputs: the hop first, then the states.
+   * `shapes`: of the inputs, and of the outputs: the hop first, then the states; `first`: of each state its values at
+   * the beginning (Float32Array), undefined for zeros.
    */
-  constructor(module, handle, { inputs, outputs, shapes }) {
-    Object.assign(this, { module, handle, count: inputs.length, memory: [], tensors: [] });
+  constructor(module, handle, { inputs, outputs, shapes, first }) {
+    Object.assign(this, { module, handle, count: inputs.length, values: [...first, ...first], memory: [], tensors: [] });
     this.sizes = shapes.map((shape) => shape.reduce((product, size) => product * size, 1));
     const [before, after] = [0, 1].map(() => this.sizes.map((size) => this.allocate(4 * size)));
     this.buffers = { audio: before[0], enhanced: after[0], states: [before, after].flatMap((set) => set.slice(1)) };
-    const [[audio, ...first], [enhanced, ...second]] = [before, after].map((set) => this.wrap(set, shapes));
+    const [[audio, ...one], [enhanced, ...other]] = [before, after].map((set) => this.wrap(set, shapes));
     this.names = [inputs, outputs].map((names) => this.pointers(names.map((name) => this.text(name))));
-    this.turn = [this.pointers([audio, ...first]), this.pointers([enhanced, ...second])];
-    this.other = [this.pointers([audio, ...second]), this.pointers([enhanced, ...first])];
+    this.turn = [this.pointers([audio, ...one]), this.pointers([enhanced, ...other])];
+    this.other = [this.pointers([audio, ...other]), this.pointers([enhanced, ...one])];
     this.reset();
   }
 
@@ -81,11 +82,15 @@ export class DirectSession {
     return this.enhanced;
   }
 
-  /** Set the state to zero. */
+  /** Set the state to that of the beginning. */
   reset() {
     this.refresh();
     const sizes = [...this.sizes.slice(1), ...this.sizes.slice(1)];
-    this.buffers.states.forEach((pointer, i) => this.module.HEAPU8.fill(0, pointer, pointer + 4 * sizes[i]));
+    this.buffers.states.forEach((pointer, i) => {
+      const state = new Float32Array(this.module.HEAPU8.buffer, pointer, sizes[i]);
+      if (this.values[i]) state.set(this.values[i]);
+      else state.fill(0);
+    });
   }
 
   /** Free the memory; the session is not used again. */

@@ -2,7 +2,7 @@
  * An exported model: one hop of samples in, one hop of samples out, state tensors beside it.
  *
  * Inputs are `audio` (1, hop_length) and `state.<path>`, outputs `enhanced` (1, hop_length) and `next.<path>`. STFT and
- * inverse STFT are inside the graph. An all-zero state is the beginning.
+ * inverse STFT are inside the graph. An all-zero state is the beginning, but for the entries of a voice that is kept.
  */
 
 import { DirectSession } from "./direct_session.js";
@@ -61,20 +61,24 @@ export class Engine {
     if (!fits || !numbers.every(Number.isInteger)) throw new Error("The file is no streaming model of qse.");
   }
 
-  /** Return a session for one signal, which keeps the state; `close` it afterwards. */
-  session() {
-    const first = this.oneGrid();
+  /**
+   * Return a session for one signal, which keeps the state; `close` it afterwards. `beginning`: states that are not zero
+   * at first, see `beginningOf`.
+   */
+  session(beginning = {}) {
+    const first = this.oneGrid(this.module, beginning);
     if (!this.secondGrid) return first;
-    const second = this.oneGrid();
+    const second = this.oneGrid(this.module, beginning);
     if (this.alternating) return new AlternatingSession(first, second, this.graphHopLength);
     return new TwoGridSession(first, second, this.secondGrid, this.hopLength);
   }
 
-  oneGrid(module = this.module) {
-    if (!module) return new PublicSession(this);
+  oneGrid(module, beginning = {}) {
+    if (!module) return new PublicSession(this, beginning);
     const { inputNames, outputNames, handler } = this.runtime;
     const shapes = [[1, this.graphHopLength], ...this.states.map(({ shape }) => shape)];
-    return new DirectSession(module, handler.sessionId, { inputs: inputNames, outputs: outputNames, shapes });
+    const first = this.states.map(({ name }) => beginning[name]);
+    return new DirectSession(module, handler.sessionId, { inputs: inputNames, outputs: outputNames, shapes, first });
   }
 
   /** Return whether sessions by C functions work here and give the same samples as the public interface. */
@@ -97,15 +101,17 @@ export class Engine {
 
 /** A model along one signal, by ONNX Runtime's public interface, which makes new tensors in each step. */
 class PublicSession {
-  constructor(engine) {
+  constructor(engine, beginning) {
     this.engine = engine;
+    this.beginning = beginning;
     this.reset();
   }
 
-  /** Set the state to zero. */
+  /** Set the state to that of the beginning. */
   reset() {
     const zeros = (shape) => new Float32Array(shape.reduce((product, size) => product * size, 1));
-    const tensor = ({ name, shape }) => [name, new this.engine.Tensor("float32", zeros(shape), shape)];
+    const first = (name, shape) => this.beginning[name]?.slice() ?? zeros(shape);
+    const tensor = ({ name, shape }) => [name, new this.engine.Tensor("float32", first(name, shape), shape)];
     this.state = Object.fromEntries(this.engine.states.map(tensor));
   }
 

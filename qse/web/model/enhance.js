@@ -7,10 +7,10 @@ const BLOCK = 1 << 15;
 
 /** One channel: to the model's sample rate, through the model, and back; in step with the input, latency cut off. */
 class ChannelPath {
-  constructor(engine, sampleRate, first) {
+  constructor(engine, sampleRate, beginning, first) {
     this.inward = new Resampler(sampleRate, engine.sampleRate, QUALITY.file, first?.inward);
     this.outward = new Resampler(engine.sampleRate, sampleRate, QUALITY.file, first?.outward);
-    this.stream = new ModelStream(engine);
+    this.stream = new ModelStream(engine, { beginning });
     this.unwanted = this.stream.latency; // samples still to be cut off
     this.spare = engine.latency + engine.hopLength + Math.ceil((2 * engine.sampleRate) / sampleRate);
   }
@@ -45,12 +45,13 @@ function join(parts) {
 /**
  * Yield enhanced blocks (arrays of one Float32Array per channel), in all as long as the recording and aligned with it.
  *
- * `reader` has `sampleRate`, `channels`, `frames` and `read(start, count)`, as WavReader.
+ * `reader` has `sampleRate`, `channels`, `frames` and `read(start, count)`, as WavReader; `beginning` as in
+ * `Engine.session`.
  */
-export async function* enhance(reader, engine) {
+export async function* enhance(reader, engine, beginning = {}) {
   const paths = [];
   for (let channel = 0; channel < reader.channels; channel++) {
-    paths.push(new ChannelPath(engine, reader.sampleRate, paths[0]));
+    paths.push(new ChannelPath(engine, reader.sampleRate, beginning, paths[0]));
   }
   try {
     yield* blocks(reader, paths);

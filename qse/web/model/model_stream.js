@@ -17,13 +17,13 @@ export function mix(enhanced, noisy, kept) {
  * often the model's output was not finite, which was replaced by silence and a fresh state.
  */
 export class ModelStream {
-  /** `onStep(milliseconds)` is called after each hop. */
-  constructor(engine, onStep = () => {}) {
+  /** `onStep(milliseconds)` is called after each hop; `beginning` as in `Engine.session`. */
+  constructor(engine, { onStep = () => {}, beginning = {} } = {}) {
     this.engine = engine;
     this.onStep = onStep;
     this.latency = engine.latency;
     this.resets = 0;
-    this.session = engine.session();
+    this.session = engine.session(beginning);
     this.hop = new Float32Array(engine.hopLength);
     this.filled = 0;
     this.past = new Float32Array(engine.latency + engine.hopLength); // the last noisy samples

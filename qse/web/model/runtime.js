@@ -56,8 +56,8 @@ async function start() {
   ort.env.logLevel = "error";
 }
 
-/** Return the Engine of a graph `{name, url, sha256, fast}`. Error with a sentence for the user. */
-export async function loadEngine(graph) {
+/** Return the content of a graph `{name, url, sha256}`, with ONNX Runtime loaded. Error with a sentence for the user. */
+async function contentOf(graph) {
   ready ??= start();
   ready.catch(() => (ready = null)); // the next model tries again
   const [compressed] = await Promise.all([fetchBytes(graph.url), ready]);
@@ -65,5 +65,15 @@ export async function loadEngine(graph) {
   if (graph.sha256 && (await sha256(bytes)) !== graph.sha256) {
     throw fileError(`The model ${graph.name} is damaged or of another version than this page. ${RELOAD}`, graph.url);
   }
-  return Engine.create(ort, bytes, { findModule: () => wasmModule, fast: graph.fast });
+  return bytes;
+}
+
+/** Return the Engine of a graph `{name, url, sha256, fast}`. Error with a sentence for the user. */
+export async function loadEngine(graph) {
+  return Engine.create(ort, await contentOf(graph), { findModule: () => wasmModule, fast: graph.fast });
+}
+
+/** Return an InferenceSession of a graph `{name, url, sha256}` that is no streaming model. Error as `loadEngine`. */
+export async function loadGraph(graph) {
+  return ort.InferenceSession.create(await contentOf(graph), { executionProviders: ["wasm"] });
 }

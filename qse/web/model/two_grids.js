@@ -41,7 +41,7 @@ export class AlternatingSession {
     return mean;
   }
 
-  /** Set all states to zero. */
+  /** Set all states to those of the beginning. */
   reset() {
     for (const session of this.sessions) session.reset();
     this.noisy.fill(0);
@@ -68,7 +68,7 @@ export class TwoGridSession {
     return first.map((sample, i) => Math.fround(sample + second[i]) / 2);
   }
 
-  /** Set all states to zero. */
+  /** Set all states to those of the beginning. */
   reset() {
     for (const part of [this.first, this.second, this.noisy, this.enhanced]) part.reset();
   }

@@ -11,8 +11,8 @@ const manifest = {
 
 test("graphFor follows the sample rate unless the band is given", () => {
   const [both, one] = modelsOf(manifest, "https://host.example/page/");
-  const wide = { name: "a", fast: false, url: "https://host.example/page/models/a.onnx.gz", sha256: "1" };
-  const full = { name: "a", fast: false, url: "https://host.example/page/models/a-48k.onnx.gz", sha256: "2" };
+  const wide = { name: "a", fast: false, voice: null, url: "https://host.example/page/models/a.onnx.gz", sha256: "1" };
+  const full = { name: "a", fast: false, voice: null, url: "https://host.example/page/models/a-48k.onnx.gz", sha256: "2" };
   assert.deepEqual([8000, 16000].map((rate) => graphFor(both, rate)), [wide, wide]);
   assert.deepEqual([16001, 44100].map((rate) => graphFor(both, rate)), [full, full]);
   assert.deepEqual(graphFor(both, 48000, "wide"), wide);
