@@ -8,6 +8,7 @@
 const PCM = 1;
 const FLOAT = 3;
 const EXTENSIBLE = 0xfffe;
+const LAWS = [6, 7]; // A-law and mu-law: a byte per sample, whatever bits are stated
 const LOUDEST = 1000; // samples above it were never divided by their full scale
 const RIFF_LIMIT = 0xffffffff;
 const RATES = [1000, 1_000_000]; // Hz; the table of a resampler grows with the rate
@@ -87,6 +88,7 @@ export class WavReader {
     if ((kind !== "RIFF" && kind !== "RF64") || tagAt(head, 8) !== "WAVE") return null;
     const { layout, start, bytes, isOpen } = await findChunks(blob, kind === "RF64");
     if (!layout) throw new FileError("is a damaged WAV file: it does not say how its samples are stored.");
+    if (layout.contradiction) throw new FileError(`is a damaged WAV file: its header states ${layout.contradiction}. Copy it again.`);
     if (!layout.format) return null;
     const [lowest, highest] = RATES;
     if (!(layout.sampleRate >= lowest && layout.sampleRate <= highest)) {
@@ -167,7 +169,11 @@ function readLayout(view, size) {
   const bits = view.getUint16(22, true);
   const name = `${tag === PCM ? "pcm" : tag === FLOAT ? "float" : ""}${bits}`;
   const channels = view.getUint16(10, true);
-  return { sampleRate: view.getUint32(12, true), channels, format: channels && FORMATS[name] ? name : null };
+  const block = view.getUint16(20, true);
+  const plain = [PCM, FLOAT, ...LAWS].includes(tag);
+  const wanted = channels * (LAWS.includes(tag) ? 1 : Math.ceil(bits / 8));
+  const contradiction = plain && block !== wanted ? `${block} and ${wanted} bytes for a sample of all channels` : null;
+  return { sampleRate: view.getUint32(12, true), channels, format: channels && FORMATS[name] ? name : null, contradiction };
 }
 
 /** Return the header of a WAV file; RF64 where the length does not fit into 32 bits. */

@@ -63,7 +63,7 @@ test("WavReader reads WAVE_FORMAT_EXTENSIBLE", async () => {
 test("WavReader returns null for other files", async () => {
   assert.equal(await WavReader.open(new Blob(["fLaC, say, and more"])), null);
   assert.equal(await WavReader.open(new Blob([])), null);
-  const codec = new Uint8Array(await file([ramp(10)], "pcm16").arrayBuffer());
+  const codec = new Uint8Array(await file([ramp(10)], "pcm8").arrayBuffer());
   codec[20] = 7; // mu-law
   assert.equal(await WavReader.open(new Blob([codec])), null);
 });
@@ -118,6 +118,28 @@ test("WavReader tells how much lies behind the samples that the header counts", 
   const list = Uint8Array.of(76, 73, 83, 84, 4, 0, 0, 0, 1, 2, 3, 4);
   assert.equal((await joined(first, list, new Uint8Array(50000))).missing, 0);
   assert.equal((await joined(first, list, second)).missing, 2);
+});
+
+/** A mono file of a coding without its own writer: `tag`, `bits` and `block` as in its header. */
+function plain(tag, bits, block) {
+  const header = wavHeader({ sampleRate: 8000, channels: 1, frames: 300, format: "pcm8" });
+  const view = new DataView(header.buffer);
+  [[20, tag], [32, block], [34, bits]].forEach(([at, value]) => view.setUint16(at, value, true));
+  return new Blob([header, new Uint8Array(300)]);
+}
+
+test("WavReader refuses a header whose bytes per sample contradict each other", async () => {
+  for (const format of Object.keys(FORMATS)) {
+    const content = new Uint8Array(await file([ramp(600)], format).arrayBuffer());
+    content[22] ^= 2; // channels: 1 -> 3
+    await assert.rejects(WavReader.open(new Blob([content])), /states \d and \d+ bytes for a sample of all channels/);
+  }
+  for (const [tag, bits] of [[1, 16], [6, 8], [7, 16]]) {
+    await assert.rejects(WavReader.open(plain(tag, bits, 3)), /states 3 and [12] bytes/);
+    assert.equal(await WavReader.open(plain(6, bits, 1)), null);
+  }
+  assert.equal(await WavReader.open(plain(0x31, 0, 65)), null); // GSM
+  assert.equal(await WavReader.open(plain(1, 20, 3)), null);
 });
 
 for (const [what, values, said] of [
