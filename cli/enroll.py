@@ -43,6 +43,7 @@ def enroll(
     biometric: it can be read by you alone, no program sends it anywhere, and deleting it is all
     that is needed.
     """
+    from qse.audio.writer import check_target
     from qse.runtime.enrolment import NEAR
     from qse.runtime.enrolment import enroll as from_file
     from qse.runtime.voice import SUFFIX
@@ -50,16 +51,10 @@ def enroll(
 
     if output.suffix != SUFFIX:
         raise QseError(f"{output}: the name of a voice ends in {SUFFIX}, as me{SUFFIX}")
-    if output.is_dir():
-        raise QseError(f"{output} is a folder: name another file")
-    if output.exists() and not overwrite:
-        raise QseError(f"{output} exists: name another file, or use overwrite=True")
+    check_target(output, overwrite)
     folder = find(chosen_model(model, NEAR, "")).parent
     found = from_file(recording, folder) if recording else _from_microphone(input, folder)
-    try:
-        found.voice.save(output, overwrite)
-    except FileExistsError:
-        raise QseError(f"{output} was made meanwhile: name another file") from None
+    found.voice.save(output, overwrite)
     for doubt in found.doubts():
         say(f"qse: warning: {doubt}")
     voice = found.voice

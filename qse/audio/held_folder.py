@@ -15,6 +15,7 @@ HAS_DESCRIPTORS = {os.open, os.link, os.mkdir, os.readlink, os.rename, os.stat, 
 )
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe would wait for its other end
+KINDS = {stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR}  # a folder is replaced by no file in any case
 BINARY = getattr(os, "O_BINARY", 0)
 
 
@@ -51,8 +52,16 @@ class HeldFolder:
         return None
 
     def replace(self, name: str, to: str) -> None:
-        """Rename a file to a name that may be taken."""
+        """Rename a file to a name that may be taken by another file, or by a link."""
+        self.check_file(to)
         os.replace(self._place(name), self._place(to), src_dir_fd=self.at, dst_dir_fd=self.at)
+
+    def check_file(self, name: str) -> None:
+        """Raise OSError where a device, a named pipe or a socket has this name: it is replaced by
+        none."""
+        state = self.state(name)
+        if state and not KINDS & {stat.S_IFMT(state.st_mode)}:
+            raise OSError(errno.EINVAL, "it is no regular file", name)
 
     def link(self, name: str, to: str) -> None:
         """Give a file a second name. Raises OSError if that is taken, or there are no links."""

@@ -21,7 +21,7 @@ from ..audio.claim import held
 from ..audio.folder_path import held_folder
 from ..audio.formats import Layout, format_of, native, subtype_of
 from ..audio.held_folder import HeldFolder
-from ..audio.writer import update_header
+from ..audio.writer import check_target, update_header
 from ..errors import QseError
 from .ring_buffer import RingBuffer
 
@@ -130,6 +130,7 @@ class Recorder:
         owns it, does not get the sound."""
         if not self._overwrite:
             return folder.create(name)
+        folder.check_file(name)
         try:
             folder.remove(name)
             return folder.create(name)
@@ -190,16 +191,14 @@ def _check(path: Path, overwrite: bool) -> str:
         )
     with suppress(FileNotFoundError, NotADirectoryError), _said(path), held_folder(path):
         pass  # no link on the way is one of another user
+    check_target(path, overwrite)
     path = Path(os.path.realpath(path))  # the file that a link points to
-    if path.exists() and not overwrite:
-        raise QseError(f"{path} exists already: name another recording, or use overwrite=True")
     if not path.parent.exists():
         cure = "make it first, or name another recording"
         raise QseError(f"{path}: the folder {path.parent} does not exist; {cure}")
     try:
         if (
-            path.is_dir()
-            or not path.parent.is_dir()
+            not path.parent.is_dir()
             or not os.access(path if path.exists() else path.parent, os.W_OK)
         ):
             raise OSError

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..audio.atomic_write import atomic_path
 from ..audio.file_mode import OWNER_ALONE
+from ..audio.writer import atomic_target
 from ..bounded_text import read_text
 from ..errors import QseError
 from ..printable import shortened
@@ -71,10 +71,11 @@ class Voice:
         return state
 
     def save(self, path: Path, overwrite: bool = False) -> None:
-        """Write the voice to `path`, for its owner alone. Raises FileExistsError."""
+        """Write the voice to `path`, for its owner alone. Raises QseError where there is another
+        file, unless `overwrite`, and where `path` cannot be written."""
         entries = {name: entry.tolist() for name, entry in self.entries.items()}
         content = {"qse voice": 1, "model": self.model, "version": self.version, "entries": entries}
-        with atomic_path(path, overwrite, OWNER_ALONE) as part:
+        with atomic_target(path, overwrite, OWNER_ALONE) as part:
             part.write_text(json.dumps(content), encoding="utf-8")
 
 

@@ -34,6 +34,16 @@ def test_atomic_path_follows_links_and_keeps_mode(tmp_path):
     assert there.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_atomic_path_replaces_no_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(OSError, match="regular file"), atomic_path(tmp_path / name) as part:
+            part.write_text("text")
+    assert (tmp_path / "pipe").is_fifo() and len(list(tmp_path.iterdir())) == 2
+
+
 def test_atomic_path_refuses_what_another_process_made(tmp_path):
     with pytest.raises(FileExistsError), atomic_path(tmp_path / "a.txt", overwrite=False) as part:
         part.write_text("second")

@@ -72,12 +72,12 @@ def test_enroll_refuses(model, command):
     assert "me.txt: the name of a voice ends in .voice" in refused("me.wav", "-o", "me.txt")
     (model.parents[1] / "folder.voice").mkdir()
     line = ("me.wav", "-o", "folder.voice", "--overwrite")
-    assert "folder.voice is a folder: name another file" in refused(*line)
+    assert "folder.voice is not a regular file: name another output" in refused(*line)
     assert "none.wav" in refused("none.wav", "-o", "me.voice")
     soundfile.write("short.wav", np.tile(SPEECH, 100), 16000, "FLOAT")
     assert "short.wav holds 1.0 s of speech" in refused("short.wav", "-o", "me.voice")
     assert command("enroll", "me.wav", "-o", "me.voice")[0] == 0
-    assert "me.voice exists: name another file, or use --overwrite" in refused(
+    assert "me.voice exists already: name another output, or use --overwrite" in refused(
         "me.wav", "-o", "me.voice"
     )
     assert command("enroll", "me.wav", "-o", "me.voice", "--overwrite")[0] == 0

@@ -1,6 +1,8 @@
 """Each command that writes leaves what is there already, and says so."""
 
 import json
+import os
+import stat
 
 import pytest
 
@@ -69,3 +71,35 @@ def test_files_that_are_there_stay(place, command, line, files):
     for name in files:
         assert (place / name).read_text() == FOREIGN
     assert not list(place.glob("**/.qse-*"))
+
+
+LIVE = ["live", "--from", "a.wav", "--plain", "--as-fast-as-possible", "--to", "c.wav"]
+FILES = [
+    (["denoise", "a.wav", "-o", "b.wav"], "b.wav"),
+    (["denoise", "speech", "-o", "out"], "out/a/1.wav"),
+    (["clean", "in.jsonl", "-o", "out", "--manifest", "out.jsonl"], "out/a.wav"),
+    (["clean", "in.jsonl", "-o", "out", "--manifest", "out.jsonl"], "out.jsonl"),
+    ([*LIVE[:-1], "b.wav"], "b.wav"),
+    ([*LIVE, "--record", "b.wav"], "b.wav"),
+    (["enroll", "a.wav", "-o", "me.voice"], "me.voice"),
+    (["plot", "a.wav", "-o", "a.png"], "a.png"),
+    (["bench", "stream", "recurrent", "--seconds", "0.01", "--json", "a.json"], "a.json"),
+]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("line, name", FILES, ids=lambda value: " ".join(value))
+def test_what_is_no_file_stays(place, command, line, name, linked):
+    """As a device: a link to /dev/null with the suffix of the output is a usual thing."""
+    path = place / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pipe = place / "pipe" if linked else path
+    os.mkfifo(pipe)
+    if linked:
+        path.symlink_to(pipe)
+
+    status, out, said = command(*line, "--overwrite")
+    assert status != 0, out + said
+    assert name in said and "no" in said and "regular file" in said
+    assert stat.S_ISFIFO(pipe.lstat().st_mode) and path.is_symlink() == linked
