@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .damage_text import named
 from .flac_blocks import (
     COMMENT,
     Block,
@@ -15,7 +16,7 @@ from .flac_blocks import (
     edit_blocks,
     read_blocks,
 )
-from .flac_frames import samples_behind
+from .flac_frames import frame_places, samples_behind
 from .id3 import copy_tags
 from .inspection import Copied, Inspection
 from .ogg_comments import write_entries
@@ -54,7 +55,7 @@ class Flac(Tagged):
         block = least if least == most else 0
         if file.frames < 1 << 36 and samples_behind(self.path, start, end, block, file.frames):
             return "it holds more samples than its header counts, and those are not read"
-        return None
+        return named(frame_places(self.path, start, end, least == most, file.samplerate))
 
     @cached_property
     def blocks(self) -> list[Block]:
