@@ -197,9 +197,8 @@ def _check(path: Path, overwrite: bool) -> str:
         cure = "make it first, or name another recording"
         raise QseError(f"{path}: the folder {path.parent} does not exist; {cure}")
     try:
-        if (
-            not path.parent.is_dir()
-            or not os.access(path if path.exists() else path.parent, os.W_OK)
+        if not path.parent.is_dir() or not os.access(
+            path if path.exists() else path.parent, os.W_OK
         ):
             raise OSError
     except OSError as error:

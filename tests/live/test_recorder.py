@@ -139,7 +139,7 @@ def test_recorder_refuses_bad_targets(tmp_path):
         Recorder(tmp_path / "new" / "both.wav", 16000, 2)
     assert not (tmp_path / "new").exists()
     (tmp_path / "folder.wav").mkdir()
-    with pytest.raises(QseError, match="folder.wav is not a regular file"):
+    with pytest.raises(QseError, match=r"folder\.wav is not a regular file"):
         Recorder(tmp_path / "folder.wav", 16000, 2, overwrite=True)
     Recorder(tmp_path / "there.wav", 16000, 2, overwrite=True).close()
     assert (

@@ -124,7 +124,7 @@ def test_a_model_without_talkers_is_refused(delay, me):
 
 def test_a_voice_is_for_its_owner_and_its_model_alone(model, me, tmp_path):
     assert me.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(QseError, match="me.voice exists already"):
+    with pytest.raises(QseError, match=r"me\.voice exists already"):
         read_voice(me).save(me)
     other = graphs.talker(tmp_path / "other")
     with pytest.raises(QseError, match=r"me.voice is a voice for one 1, and not for other 1"):
