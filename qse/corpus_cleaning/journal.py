@@ -6,7 +6,8 @@ path in the input manifest), the settings and their fingerprint. All lines of a 
 appended in one write and synchronised to the disk.
 
 The hidden file beside it that is locked meanwhile holds a mark of each enhanced file that was
-begun: such a file may be replaced by a later run, any other one of that name may not.
+begun: such a file may be replaced by a later run, any other one of that name may not. Where the
+recording failed or was given up, the mark is taken back.
 """
 
 import hashlib
@@ -65,7 +66,7 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(path)
             self._marks = _read_marks(self._lock)
-            self._new: set[str] = set()
+            self._new: dict[str, Path] = {}  # targets by their marks of this run
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
             self._file = open_to_append(path, source, buffering=0)
@@ -78,6 +79,9 @@ class Journal:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        for mark, target in list(self._new.items()):
+            if not os.path.lexists(target):  # it was given up
+                self._take_back(mark)
         self._file.close()
         self._lock.close()
 
@@ -102,18 +106,23 @@ class Journal:
             is_own = mark in self._marks
             if not is_own and (self._overwrite or not os.path.lexists(recording.target)):
                 self._marks.add(mark)
-                self._new.add(mark)
+                self._new[mark] = recording.target
                 _write_mark(self._lock, mark)
         return is_own or self._overwrite
 
     def _forget(self, recording: Recording) -> None:
-        """Take back the mark of a file that was not written where there is one all the same:
-        another program has made that meanwhile."""
+        """Take back the mark of a file that was not written: one that is there all the same, or
+        later, is of another program. An earlier run may have written what its mark is for."""
         mark = _mark(recording.target)
         with self._marking:
-            if mark in self._new and os.path.lexists(recording.target):
-                self._marks.discard(mark)
-                _write_mark(self._lock, f"{TAKEN_BACK}{mark}")
+            if mark in self._new or not os.path.lexists(recording.target):
+                self._take_back(mark)
+
+    def _take_back(self, mark: str) -> None:
+        self._new.pop(mark, None)
+        if mark in self._marks:
+            self._marks.discard(mark)
+            _write_mark(self._lock, f"{TAKEN_BACK}{mark}")
 
     def add(
         self, recording: Recording, seconds: float | None = None, error: str | None = None

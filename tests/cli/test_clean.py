@@ -117,6 +117,32 @@ def test_clean_retries_failed_recordings(corpus, clean):
     assert len(lines) == 10 and all(line["qse"]["state"] == "done" for line in lines)
 
 
+@pytest.mark.parametrize("end", ["failed", "given up"])
+def test_clean_replaces_no_file_where_it_has_written_none(corpus, clean, monkeypatch, end):
+    """A file that was put there after the recording failed, or after Ctrl-C."""
+    sound = (corpus / "a/0.wav").read_bytes()
+    with monkeypatch.context() as changed:
+        if end == "failed":
+            (corpus / "a/0.wav").write_bytes(b"no sound")
+        else:
+            begin = Journal.begin
+
+            def stopped(self, recording):
+                begin(self, recording)
+                raise KeyboardInterrupt
+
+            changed.setattr(Journal, "begin", stopped)
+        assert clean()[0] != 0
+    (corpus / "a/0.wav").write_bytes(sound)
+    (corpus / "out/a").mkdir(parents=True, exist_ok=True)
+    (corpus / "out/a/0.wav").write_bytes(b"mine")
+    status, err = clean()
+    assert status == 1 and "exists already" in err
+    assert (corpus / "out/a/0.wav").read_bytes() == b"mine"
+    (corpus / "out/a/0.wav").unlink()
+    assert clean()[0] == 0 and (corpus / "out/a/0.wav").is_file()
+
+
 @pytest.mark.parametrize(
     "added, words",
     [
