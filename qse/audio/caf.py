@@ -1,13 +1,22 @@
 """Core Audio files (CAF)."""
 
-from functools import cached_property
+from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .caf_packets import Packets, contradiction
 from .chunked import Chunked
 from .chunks import Dialect
 from .core_audio import bitmap, mask_of
 from .file_edit import replace_bytes
 
+if TYPE_CHECKING:
+    import soundfile
+
 AUDIO = (b"desc", b"data", b"kuki", b"pakt", b"free")
+EDITS = 4  # bytes before the samples
+LONGEST_PACKET = 4096  # samples: ffmpeg states whole packets
 CAF = Dialect("CAF", AUDIO, "big", header=8, size_at=None, size_bytes=8, padding=1)
 
 
@@ -26,6 +35,31 @@ class Caf(Chunked):
     @classmethod
     def dialect_of(cls, head: bytes) -> Dialect:
         return CAF
+
+    @cached_property
+    def packets(self) -> Packets | None:
+        """Return what the packet table states, None where there is none."""
+        chunk = self.container.find(b"pakt") if self.container else None
+        return Packets.of(self.container.body(chunk)) if self.container and chunk else None
+
+    def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
+        if found := super().hidden_damage(file) or self._contradiction:
+            return found
+        missing = self.packets.valid - file.frames if self.packets else 0
+        if 0 < missing < 1 << 40 and missing >= LONGEST_PACKET:
+            return f"its packet table states {missing} more samples than can be read"
+        return None
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        return super().skipped_damage(sample_rate) or self._contradiction
+
+    @property
+    def _contradiction(self) -> str | None:
+        found = self.container
+        form = found.find(b"desc") if found else None
+        if not found or not form or not found.sound or found.sound.missing:
+            return None
+        return contradiction(found.body(form), self.packets, found.sound.size - EDITS)
 
     @cached_property
     def channel_mask(self) -> int | None:

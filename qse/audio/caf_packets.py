@@ -1,0 +1,68 @@
+"""Compare the packets of a CAF file with what its headers state of them: decoders stop, or go on
+within a packet, where a size is damaged."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from .formats import MOST_METADATA
+
+DESCRIPTION = struct.Struct(">d4sIIIII")  # rate, coding, flags, bytes and samples of a packet, ...
+TABLE = struct.Struct(">qqii")  # packets, samples, samples before and behind these
+MOST_BYTES = 5  # of a size in the table
+# coding -> bytes of a packet with one channel
+PACKETS = {b"alaw": (1,), b"ulaw": (1,), b"ima4": (34,)}
+LINEAR = b"lpcm"
+ALIGNED = 4  # bytes in which 20 or 24 bits may stand
+
+
+@dataclass(frozen=True)
+class Packets:
+    """What the packet table of a file states: the number of packets, how many samples per channel
+    are valid, how many sizes there are, and their sum in bytes."""
+
+    count: int
+    valid: int
+    sizes: int
+    total: int
+
+    @classmethod
+    def of(cls, body: bytes) -> Packets | None:
+        """Return what the body of a chunk `pakt` states, None if it is too short or too long."""
+        if not TABLE.size <= len(body) < MOST_METADATA:
+            return None
+        count, valid, _, _ = TABLE.unpack(body[: TABLE.size])
+        if count < 0 or valid < 0:
+            return cls(count, valid, 0, 0)
+        read = np.frombuffer(body, np.uint8, offset=TABLE.size)
+        ends = np.flatnonzero(read < 0x80)[:count]
+        starts = np.concatenate(([0], ends[:-1] + 1))[: len(ends)]
+        total = 0
+        for back in range(MOST_BYTES):  # the last byte of a size is its lowest
+            held = ends[ends - starts >= back] - back
+            total += int(np.sum(read[held].astype(np.int64) & 0x7F)) << 7 * back
+        return cls(count, valid, len(ends), total)
+
+
+def contradiction(description: bytes, packets: Packets | None, there: int) -> str | None:
+    """Return in words how the packets differ from what a file states, None if they do not.
+
+    description: the body of the chunk `desc`. there: bytes of all packets.
+    """
+    if len(description) < DESCRIPTION.size:
+        return None
+    _, coding, _, size, samples, channels, bits = DESCRIPTION.unpack(
+        description[: DESCRIPTION.size]
+    )
+    if size == 0 and packets:
+        if (packets.sizes, packets.total) != (packets.count, there):
+            return f"its packet table states {packets.total} bytes of {there}"
+        return None
+    least = -(-bits // 8)
+    usual = (least, ALIGNED) if coding == LINEAR and least else PACKETS.get(coding, ())
+    if usual and samples and size not in [channels * count for count in usual]:
+        return f"its header states {channels} channels in packets of {size} bytes"
+    return None
