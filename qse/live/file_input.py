@@ -24,7 +24,7 @@ from .protocols import DevicePort, LiveInput
 
 class FileInput:
     """A LiveInput that reads a file. `dropouts`: blocks that took longer than the clock
-    allows."""
+    allows; `damage`: what is known of the file at its end, as of an AudioReader."""
 
     complaint = "behind the clock"
     is_live = False
@@ -53,6 +53,7 @@ class FileInput:
         self.samples = 0
         self.dropouts = 0
         self.bad = 0
+        self.damage: str | None = None
         self.latency = 0.0
         self._paced = paced
         self._buffer = buffer
@@ -95,6 +96,7 @@ class FileInput:
                     self.samples -= len(block)
                     return
                 yield block
+            self.damage = source.damage
 
     def convert(self, block: np.ndarray) -> np.ndarray:
         """Return a block as (samples, channels) at the rate given to `start`."""

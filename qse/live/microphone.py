@@ -44,6 +44,7 @@ class Microphone(Port):
     complaint = "input overrun"
     is_live = True
     origin = None
+    damage = None
 
     def __init__(
         self,

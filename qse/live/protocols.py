@@ -115,6 +115,10 @@ class LiveInput(Protocol):
     def origin(self) -> Path | None: ...
 
     @property
+    def damage(self) -> str | None:
+        """What is known of the damage of that file, once its end is reached; a sentence."""
+
+    @property
     def devices(self) -> Sequence[DevicePort]: ...
 
     @property

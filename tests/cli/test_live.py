@@ -28,6 +28,17 @@ def test_live_from_file_to_file(command, models, noisy):
     assert noisy.with_name("a.wav").read_bytes() == noisy.with_name("b.wav").read_bytes()
 
 
+def test_live_says_what_is_damaged(command, models, noisy):
+    """In the words of qse denoise, once."""
+    noisy.write_bytes(noisy.read_bytes()[:-10])
+    _, _, wanted = command("denoise", noisy, "-o", noisy.with_name("a.wav"))
+    status, _, err = command(
+        "live", "--from", noisy, "--to", noisy.with_name("b.wav"), "--as-fast-as-possible"
+    )
+    assert status == 0 and err.count("may be cut") == 1
+    assert err.strip() in wanted
+
+
 def test_live_paced_records(command, models, noisy):
     begin = time.monotonic()
     target = noisy.with_name("both.wav")
