@@ -9,8 +9,9 @@ from typing import IO, TYPE_CHECKING, Self
 from .bytes_behind import bytes_behind
 from .chunk_copy import chunk_names, copy_chunks
 from .chunks import MOST, W64_RIFF, Container, Dialect, read_container
+from .id3 import front_end
 from .id3_frames import repeated_frames
-from .inspection import Copied, Inspection
+from .inspection import HEAD, Copied, Inspection
 from .probe import Media
 
 if TYPE_CHECKING:
@@ -23,20 +24,24 @@ TEXTS = (b"LIST", b"INFO", b"id3 ", b"ID3 ", b"bext", b"iXML", b"axml", b"cue ",
 
 
 class Chunked(Inspection):
-    """A file of chunks; `container`: these, None where other bytes come before them."""
+    """A file of chunks; `container`: these. Behind an ID3 tag they are checked, not copied."""
 
     states_positions = True
     has_times = False
 
     container: Container | None = None
+    _is_behind_tag = False
     _unread = 0
 
     @classmethod
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
-        if head:
-            found.container = read_container(path, file, cls.dialect_of(head))
-            found._unread = found._bytes_unread(file)
+        begin = 0 if head else front_end(file)
+        found._is_behind_tag = begin > 0
+        file.seek(begin)
+        dialect = cls.dialect_of(head or file.read(HEAD))
+        found.container = read_container(path, file, dialect, begin)
+        found._unread = found._bytes_unread(file)
         return found
 
     @classmethod
@@ -73,11 +78,15 @@ class Chunked(Inspection):
         unread = self.unread()
         return f"{unread} bytes behind its samples are not read" if unread else None
 
+    @property
+    def _to_copy(self) -> Container | None:
+        return None if self._is_behind_tag else self.container
+
     def names(self) -> list[str]:
-        return chunk_names(self.container) if self.container else []
+        return chunk_names(self._to_copy) if self._to_copy else []
 
     def repeated(self) -> list[str]:
-        found = self.container
+        found = self._to_copy
         if found is None:
             return []
         chunk = found.find(b"ID3 ") or found.find(b"id3 ")
@@ -99,6 +108,6 @@ class Chunked(Inspection):
         self, part: Inspection, same_coding: bool, samples: int, leave: Iterable[bytes] = ()
     ) -> Copied:
         written = part.container if isinstance(part, Chunked) else None
-        if self.container is None or written is None:
+        if self._to_copy is None or written is None:
             return Copied(lost=["all chunks"])
-        return copy_chunks(self.container, written, same_coding, samples, leave)
+        return copy_chunks(self._to_copy, written, same_coding, samples, leave)

@@ -103,9 +103,9 @@ class Container:
             return file.read(min(chunk.size, MOST_METADATA))  # memory for all is taken at once
 
 
-def read_container(path: Path, file: IO[bytes], dialect: Dialect) -> Container:
-    """Return the chunks of an open file with this layout. Raises OSError."""
-    return Container(path, dialect, _scan(file, dialect))
+def read_container(path: Path, file: IO[bytes], dialect: Dialect, begin: int = 0) -> Container:
+    """Return the chunks of an open file with this layout that begins at `begin`. Raises OSError."""
+    return Container(path, dialect, _scan(file, dialect, begin))
 
 
 class TooLong(Exception):
@@ -127,9 +127,9 @@ def write_size(file: IO[bytes], container: Container) -> None:
     file.write(size.to_bytes(dialect.size_width, dialect.order))
 
 
-def _scan(file: IO[bytes], dialect: Dialect) -> list[Chunk]:
+def _scan(file: IO[bytes], dialect: Dialect, begin: int) -> list[Chunk]:
     end = file.seek(0, 2)
-    at = dialect.header
+    at = begin + dialect.header
     chunks: list[Chunk] = []
     long_data = 0
     while at + dialect.head <= end and len(chunks) < MOST:

@@ -3,6 +3,7 @@
 ffmpeg runs as a process of its own and sends a sound track as a WAV stream through a pipe.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from .inspection import Inspection
 from .probe import SURE, Media, Track
 from .time_stamps import FAR, REPORTING, corrupt_text, errors, jumps_far, jumps_text, timing
 
+CHECKSUMS = ("-err_detect", "crccheck")  # of WavPack, TTA and others, which it else ignores
 TOLERATED = 0.04  # seconds by which a header may state too much: a frame
 OF_PICTURES = b"max pixel count"
 # by codec; others by the bits of a sample
@@ -70,7 +72,7 @@ class FfmpegDecoder:
         rate = self.inspection.first_rate
         options = ["-map", f"0:a:{track - 1}", *timing(self.inspection.has_times, found, rate)]
         options += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
-        self._child = Child("ffmpeg", [*REPORTING, *input_file(path), *options])
+        self._child = Child("ffmpeg", [*REPORTING, *CHECKSUMS, *input_file(path), *options])
         try:
             channels, rate, self.channel_mask = _read_header(self._child)
         except EOFError:
@@ -96,16 +98,25 @@ class FfmpegDecoder:
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        """Yield all samples in turn; see AudioReader."""
+    def blocks(self, stop: float = math.inf) -> Iterator[np.ndarray]:
+        """Yield samples in turn; see AudioReader."""
         read = 0
         for block in checked(self._read(), self.name, self.layout.sample_rate):
             read += len(block)
             yield block
-        status = self._child.wait()
+            if read >= stop:
+                break
+        self._check(read, is_whole=read < stop)
+        self._close()
+
+    def _check(self, read: int, is_whole: bool) -> None:
+        """Set `damage`, or raise QseError, where `read` samples, the whole file or its beginning,
+        are not what they were."""
+        status = self._child.wait() if is_whole else 0
         printed = self._child.messages()
-        said = self._said(printed)
+        said = self._said(printed, is_whole)
         jumps = jumps_text(printed, self.layout.sample_rate, self._begin)
+        doubts = self._doubts(printed, read) if is_whole else ()
         if status or said:
             reason = said or f"ffmpeg ended with status {status}"
             reason = f"{reason}; {jumps}" if jumps else reason
@@ -114,11 +125,10 @@ class FfmpegDecoder:
             seconds = f"{read / self.layout.sample_rate:.2f} s were read"
             unknown = "the file does not say how much is missing"
             self.damage = f"{self.name} is damaged: {seconds}; {unknown} ({reason})"
-        elif doubts := "; ".join(filter(None, (jumps, *self._doubts(printed, read)))):
-            self.damage = f"{self.name} may be damaged: {doubts}"
+        elif text := "; ".join(filter(None, (jumps, *doubts))):
+            self.damage = f"{self.name} may be damaged: {text}"
         if not read:
             raise QseError(f"{self.name} holds no samples")
-        self._close()
 
     def _read(self) -> Iterator[np.ndarray]:
         channels = self.layout.channels
@@ -138,12 +148,13 @@ class FfmpegDecoder:
         if missing > TOLERATED:
             yield f"its header states {missing:.2f} s more than there are"
 
-    def _said(self, printed: bytes) -> str:
+    def _said(self, printed: bytes, is_whole: bool) -> str:
+        """Return what is wrong with the file, "" if nothing is."""
         lines = []
         for line in errors(printed).splitlines():
             if not any(text in line for text in (OF_PICTURES, *self.inspection.harmless)):
                 lines.append(line)
-        if not lines and self.inspection.ends_early:
+        if is_whole and not lines and self.inspection.ends_early:
             return "its end is missing"
         hidden = self.inspection.skipped_damage(self.layout.sample_rate)
         return hidden or last_message(b"\n".join(lines))

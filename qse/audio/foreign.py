@@ -25,6 +25,7 @@ MAGIC = {  # how files begin -> kind
 
 
 STATED = ("MXF", "WavPack", "TTA", "APE", "TAK", "DSF")  # kinds whose headers have a length
+WMA_FRAME = 0.07  # seconds by which a header states more
 PACKET = 188  # bytes
 RIFF = 8  # bytes that the size of an AVI file does not count
 # size of the header, samples, rate, channels
@@ -64,6 +65,8 @@ class Foreign(Inspection):
             return track.stated
         if self.kind in STATED:
             return track.lasts
+        if self.kind == "WMA":
+            return self.media.seconds - WMA_FRAME if self.media else 0.0
         if self.kind == "FLV" and self.media and not self.media.pictures:
             return self.media.seconds
         return self._of_sox if self.kind == "SoX" else 0.0

@@ -42,6 +42,7 @@ MOST_METADATA = 32 << 20  # bytes that are copied; a hostile file may state any
 UNCLIPPED = ("FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # store samples beyond full scale
 # per sample; other subtypes need less
 BYTES = {
+    **dict.fromkeys(("PCM_S8", "PCM_U8", "ULAW", "ALAW"), 1),
     "PCM_16": 2,
     "PCM_24": 3,
     "PCM_32": 4,

@@ -88,9 +88,14 @@ class Mp3(Tagged):
         return file.subtype == "MPEG_LAYER_III"
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
-        if self.says_length() and not self.frames.changes:
+        if not self.says_length() or self.frames.changes:
+            return self.skipped_damage(file.samplerate)
+        if damage := named(self.frames.between().places(file.samplerate)):
+            return damage
+        lacking = self.first.frames - self.frames.samples // self.first.length + 1
+        if lacking <= 0 or self.frames.size >= self.first.size - self.first.start:
             return None
-        return self.skipped_damage(file.samplerate)
+        return f"its header states {lacking} more frames than there are"
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(self.frames.places(self.first_rate or sample_rate))

@@ -5,7 +5,7 @@ Files joined to one have tags between their frames; other bytes there are damage
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .damage_text import note
@@ -30,12 +30,18 @@ TAGS = ((b"TAG+", 227), (b"TAG", 128), (b"3DI", 10))
 class Frames:
     """The frames of a file: their `samples` per channel; `holes`: for each place with bytes that
     are no frames, the samples before it; whether the last frame `is_cut`; `changes`: the samples
-    before each frame with another sample rate, or other channels, than the one before."""
+    before each frame with another sample rate, or other channels, than the one before; `size`:
+    their bytes, 0 if they were not counted."""
 
     samples: int
     holes: tuple[int, ...]
     is_cut: bool
     changes: tuple[int, ...]
+    size: int = 0
+
+    def between(self) -> "Frames":
+        """Return the same without holes at both ends, where programs put what is no sound."""
+        return replace(self, holes=tuple(n for n in self.holes if 0 < n < self.samples))
 
     def places(self, sample_rate: int) -> list[str]:
         """Return in words what is damaged."""
@@ -61,6 +67,7 @@ def has_frames(data: bytes) -> bool:
 def read_frames(path: Path) -> Frames:
     """Read the headers of all frames of an MP3 file (ISO/IEC 11172-3, 2.4.2.3). Raises OSError."""
     samples = 0
+    sizes = 0
     holes: list[int] = []
     changes: list[int] = []
     form = None
@@ -79,9 +86,10 @@ def read_frames(path: Path) -> Frames:
                 note(changes, samples)
             form = now
             samples += length
+            sizes += size
         if behind_tags(data, end, len(data)) < len(data):
             note(holes, samples)
-        return Frames(samples, tuple(holes), end > len(data), tuple(changes))
+        return Frames(samples, tuple(holes), end > len(data), tuple(changes), sizes)
 
 
 def _frames(data: FileBytes) -> Iterator[tuple[int, int, int]]:

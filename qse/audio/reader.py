@@ -4,6 +4,7 @@ support.
 Blocks are float32 (samples, channels), full scale 1.0.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -50,10 +51,11 @@ class AudioReader(Protocol):
 
     def __exit__(self, *_: object) -> None: ...
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        """Yield all samples in blocks (samples, channels).
+    def blocks(self, stop: float = math.inf) -> Iterator[np.ndarray]:
+        """Yield all samples in blocks (samples, channels), or as many blocks as hold `stop`
+        samples.
 
-        Raises QseError for damage and for unusable samples.
+        Raises QseError for damage, as far as that is read, and for unusable samples.
         """
 
 
@@ -113,14 +115,8 @@ class AudioFile:
         self._places = fault.removeprefix(HIDDEN) if fault and fault.startswith(HIDDEN) else ""
         self._file = file
         self._lacking = self.inspection.missing_at_end(file)
-        self.layout = Layout(
-            file.samplerate,
-            file.channels,
-            file.format,
-            file.subtype,
-            file.endian,
-            file.copy_metadata(),
-        )
+        kind = (file.format, file.subtype, file.endian)
+        self.layout = Layout(file.samplerate, file.channels, *kind, file.copy_metadata())
         known = file.frames < UNKNOWN_LENGTH and self.inspection.says_length()
         self.samples = self.inspection.samples(file) if known else None
         self.channel_mask = self.inspection.channel_mask
@@ -131,13 +127,15 @@ class AudioFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        """Yield all samples in turn; see AudioReader."""
+    def blocks(self, stop: float = math.inf) -> Iterator[np.ndarray]:
+        """Yield samples in turn; see AudioReader."""
         read = 0
         try:
             for block in checked(self._read(), self.name, self.layout.sample_rate):
                 read += len(block)
                 yield block
+                if read >= stop:
+                    break
         except _Undecodable as error:
             if not self._salvage:
                 reason = "it cannot be decoded to its end"
@@ -145,12 +143,15 @@ class AudioFile:
                     f"{self.name} is damaged or cut short: {reason}; {SALVAGE}"
                 ) from error
             self._damaged = True
-        if self.samples is not None and read < self.samples and not self._salvage:
+        is_short = read < min(stop, self.samples or 0)
+        if is_short and not self._salvage:
             short = f"{self.samples} samples are announced, {read} are there"
             raise QseError(f"{self.name} is cut short: {short}; {SALVAGE}")
         if not read:
             raise QseError(f"{self.name} holds no samples")
-        if self._damaged or (self.samples is not None and read < self.samples):
+        if read >= stop:
+            self.damage = f"{self.name} is damaged: {self._places}" if self._places else None
+        elif self._damaged or is_short:
             places = f" ({self._places})" if self._places else ""
             missing = missing_text(self.inspection, self._file, read)
             self.damage = f"{self.name} is damaged: {missing}{places}"

@@ -46,7 +46,6 @@ EDGES = (1 << 31, 1 << 32)
 NEAR = 1 << 12  # headers written into a pipe announce a length at an edge or up to this below
 TAGS = 1 << 16  # most bytes of tags after the announced samples
 BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", "NMS_ADPCM_32")
-MOST_FILLING = 1 << 14  # samples; more is a wrong number in the fact chunk
 UNFINISHED = 512  # more bytes than this after an empty data chunk are samples, not tags
 
 EXTENSIBLE = 0xFFFE
@@ -120,8 +119,10 @@ class Wav(Chunked):
             return min(file.frames, data.size // frame_bytes(file.channels, file.subtype))
         fact = self.container.find(b"fact")
         body = self.container.body(fact) if fact else b""
-        stated = int.from_bytes(body[:4], self.container.dialect.order)
-        return stated if stated and 0 < file.frames - stated < MOST_FILLING else file.frames
+        order = self.container.dialect.order
+        stated = int.from_bytes(body[:4], order)
+        block = int.from_bytes(self._format[18:20], order) if is_blockwise else 0  # samples
+        return stated if stated and 0 < file.frames - stated <= block else file.frames
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         """Return how the format chunk contradicts itself, or how much is not read."""

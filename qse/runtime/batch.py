@@ -3,6 +3,7 @@
 A file that fails is reported and leaves no partial output; the others are still processed.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -101,8 +102,9 @@ def enhance_file(
             used = model if reader is source else model_at(rate)
             # an offline model takes gigabytes for a channel
             pool = options.pool if used.streams else None
-            noisy = _until(cancelled, _counted(reader.blocks(), rate, progress))
             part = options.part
+            stop = part.end(rate) if part else math.inf
+            noisy = _until(cancelled, _counted(reader.blocks(stop), rate, progress))
             if part:
                 noisy = noisy_part(noisy, rate, part, str(job))
             blocks: Iterator = noisy

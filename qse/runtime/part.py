@@ -22,6 +22,10 @@ class Part:
         """Return the first sample that the model hears."""
         return round(max(0.0, self.start - LEAD) * sample_rate)
 
+    def end(self, sample_rate: int) -> float:
+        """Return the sample behind the last one."""
+        return math.inf if self.stop == math.inf else round(self.stop * sample_rate)
+
 
 def noisy_part(
     blocks: Iterable[np.ndarray], sample_rate: int, part: Part, name: str
@@ -32,7 +36,7 @@ def noisy_part(
     """
     first = part.first(sample_rate)
     begin = round(part.start * sample_rate)
-    end = math.inf if part.stop == math.inf else round(part.stop * sample_rate)
+    end = part.end(sample_rate)
     if begin >= end:
         raise QseError(f"{name}: the part is shorter than a sample: name a longer one")
     read = 0
@@ -41,8 +45,6 @@ def noisy_part(
         read += len(block)
         if len(wanted):
             yield wanted
-        if read >= end:
-            break
     if read <= begin:
         seconds = read / sample_rate
         raise QseError(f"{name} ends at {seconds:.2f} s, before the part begins: name another part")

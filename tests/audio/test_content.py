@@ -110,7 +110,7 @@ def test_m4a_from_a_pipe(here):
 
 
 def test_wav_behind_an_id3_tag_is_no_mp3(here, command):
-    """Its chunks do not begin where those of a WAV file do, so they are named as lost."""
+    """Its chunks are named as lost."""
     tag = b"ID3\3\0\0\0\0\0\x0b" + b"TIT2\0\0\0\1\0\0\0"
     soundfile.write(here / "a.wav", sound(), 16000)
     (here / "a.wav").write_bytes(tag + (here / "a.wav").read_bytes())

@@ -1,0 +1,175 @@
+"""One bit of a header that is not as it was, a frame or a checksum: what is read is all there, or a
+sentence says what is wrong."""
+
+import subprocess
+
+import numpy as np
+import pytest
+import soundfile
+from speech import voice
+from tagged_files import needs_ffmpeg
+
+from qse.audio.reader import open_audio
+from qse.errors import QseError
+
+RATE = 16000
+SECONDS = 8
+AUDIO = np.tile(voice(SECONDS / 4), 4).astype(np.float32)
+
+
+def read(path, stop=np.inf):
+    """Return (samples, what is said), an error in place of both."""
+    try:
+        with open_audio(path) as source:
+            count = sum(map(len, source.blocks(stop)))
+            return count, source.damage or ""
+    except QseError as error:
+        return 0, str(error)
+
+
+def made(path, *options, rate=RATE):
+    """Write the sound by ffmpeg."""
+    soundfile.write(path.with_suffix(".in.wav"), AUDIO, rate)
+    words = ["-i", path.with_suffix(".in.wav"), *options, path]
+    subprocess.run(["ffmpeg", "-v", "error", "-y", *map(str, words)], check=True)
+    return path
+
+
+def changed(path, at, mask):
+    data = bytearray(path.read_bytes())
+    data[at] ^= mask
+    path.write_bytes(data)
+
+
+def zeros(path, begin, end):
+    """Overwrite a part of a file, in shares of it, with zeros."""
+    data = bytearray(path.read_bytes())
+    first, last = (round(share * len(data)) for share in (begin, end))
+    data[first:last] = bytes(last - first)
+    path.write_bytes(data)
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["tta", "wv"])
+def test_checksums_of_samples_are_compared(tmp_path, suffix):
+    path = made(tmp_path / f"a.{suffix}")
+    count, said = read(path)
+    assert (count, said) == (len(AUDIO), "")
+    changed(path, path.stat().st_size // 2, 1)
+    assert "is damaged" in read(path)[1]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["m4a", "mka", "aac", "spx", "tta"])
+def test_damage_within_a_part_is_said(tmp_path, suffix):
+    path = made(tmp_path / f"a.{suffix}")
+    assert read(path, 5 * RATE)[1] == ""
+    zeros(path, 0.4, 0.45)
+    assert "damaged" in read(path)[1]
+    assert "damaged" in read(path, 6 * RATE)[1]
+
+
+def test_a_part_of_a_whole_file_is_read_without_alarm(tmp_path):
+    path = tmp_path / "a.flac"
+    soundfile.write(path, AUDIO, RATE)
+    count, said = read(path, 2 * RATE)
+    assert 2 * RATE <= count < len(AUDIO) and said == ""
+
+
+def frames_of(data):
+    """Return the offsets of the frames of an MP3 file of MPEG 2 at a constant bit rate."""
+    found = [data.index(b"\xff\xf3")]
+    size = data.index(b"\xff\xf3", found[0] + 4) - found[0]
+    while data[found[-1] + size : found[-1] + size + 2] == b"\xff\xf3":
+        found.append(found[-1] + size)
+    return found
+
+
+@pytest.mark.parametrize("how", ["flipped", "removed"])
+def test_a_missing_mp3_frame_is_said_although_the_length_is_stated(tmp_path, how):
+    """The encoder's samples at the end fill the count."""
+    path = tmp_path / "a.mp3"
+    soundfile.write(path, AUDIO, RATE, bitrate_mode="CONSTANT", compression_level=0.5)
+    count, said = read(path)
+    assert (count, said) == (len(AUDIO), "")
+    data = path.read_bytes()
+    frames = frames_of(data)
+    at = frames[40]
+    if how == "removed":
+        path.write_bytes(data[:at] + data[frames[41] :])
+        assert "states 1 more frames than there are" in read(path)[1]
+    else:
+        changed(path, at + 1, 0x40)
+        assert "bytes are no frames at 1.44 s" in read(path)[1]
+
+
+@pytest.mark.parametrize(
+    "form, subtype, at, mask",
+    [
+        ("WAV", "ULAW", 22, 2),  # channels
+        ("WAV", "ALAW", 22, 2),
+        ("WAV", "PCM_U8", 22, 2),
+        ("W64", "ULAW", 66, 2),
+        ("AIFF", "PCM_S8", 21, 2),
+        ("AIFF", "ULAW", -1, 1),  # where the samples begin
+    ],
+)
+def test_headers_of_a_byte_for_a_sample_are_compared(tmp_path, form, subtype, at, mask):
+    path = tmp_path / f"a.{form.lower()}"
+    soundfile.write(path, AUDIO, RATE, format=form, subtype=subtype)
+    count, said = read(path)
+    assert (count, said) == (len(AUDIO), "")
+    changed(path, at if at >= 0 else path.read_bytes().index(b"SSND") + 10, mask)
+    assert "is damaged" in read(path)[1] or "is not an audio file" in read(path)[1]
+
+
+@pytest.mark.parametrize("subtype", ["GSM610", "MS_ADPCM"])
+@pytest.mark.parametrize("bit", range(12, 18))
+def test_a_wrong_fact_chunk_cuts_nothing(tmp_path, subtype, bit):
+    path = tmp_path / "a.wav"
+    soundfile.write(path, AUDIO, RATE, subtype=subtype)
+    assert read(path) == (len(AUDIO), "")
+    changed(path, path.read_bytes().index(b"fact") + 8 + bit // 8, 1 << bit % 8)
+    count, said = read(path)
+    assert count >= len(AUDIO) or said
+
+
+@pytest.mark.parametrize("form", ["WAV", "AIFF", "CAF", "RF64", "W64"])
+def test_chunks_behind_an_id3_tag_are_compared(tmp_path, form):
+    """Half of the samples are stated."""
+    path = tmp_path / f"a.{form.lower()}"
+    soundfile.write(path, AUDIO, RATE, format=form, subtype="PCM_16")
+    tag = b"ID3\3\0\0\0\0\0\x0b" + b"TIT2\0\0\0\1\0\0\0"
+    path.write_bytes(tag + path.read_bytes())
+    assert read(path) == (len(AUDIO), "")
+    data = path.read_bytes()
+    sound = data.rindex(b"SSND" if form == "AIFF" else b"data") + 4
+    width = {"CAF": 8, "RF64": 8, "W64": 8}.get(form, 4)
+    place = {"RF64": data.find(b"ds64") + 16, "W64": sound + 12}.get(form, sound)
+    order = "big" if form in ("AIFF", "CAF") else "little"
+    half = int.from_bytes(data[place : place + width], order) // 2
+    path.write_bytes(data[:place] + half.to_bytes(width, order) + data[place + width :])
+    assert "damaged" in read(path)[1] or "cut" in read(path)[1]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("codec", ["libopus", "libvorbis", "flac", "aac", "pcm_s16le", "ac3"])
+def test_what_matroska_states_is_compared(tmp_path, codec):
+    """The duration of a file with one sound track, as its header has it."""
+    path = made(tmp_path / "a.mka", "-c:a", codec, "-write_crc32", "0")
+    assert read(path)[1] == ""
+    data = path.read_bytes()
+    at = data.index(b"\x44\x89\x88") + 3
+    path.write_bytes(data[:at] + np.array(9000.0, ">f8").tobytes() + data[at + 8 :])
+    assert ("more than there are" in read(path)[1]) == (codec != "pcm_s16le")
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("rate", [16000, 44100])
+@pytest.mark.parametrize("codec", ["wmav1", "wmav2"])
+def test_what_wma_states_is_compared(tmp_path, rate, codec):
+    path = made(tmp_path / "a.wma", "-c:a", codec, rate=rate)
+    assert read(path)[1] == ""
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    assert read(path)[1]
