@@ -6,6 +6,8 @@ from typing import IO, Self
 from .formats import suffix_of
 from .inspection import Inspection
 from .mp4_items import copy_items, is_joined
+from .mp4_times import tables_of
+from .probe import Track
 from .suffixes import M4A, MediaForm
 
 BRANDS = {"m4a": "M4A ", "m4b": "M4B "}  # an audio book opens where it was closed
@@ -35,6 +37,10 @@ class Mp4(Inspection):
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return "another file begins behind the first" if self._is_joined else None
+
+    def stated_seconds(self, track: Track) -> float:
+        tables = tables_of(self.path, track.index)
+        return tables.seconds(track.sample_rate) if tables and track.sample_rate else 0.0
 
     def complete(self, part: Path, form: MediaForm) -> list[str]:
         return copy_items(self.path, part) if form == M4A else []

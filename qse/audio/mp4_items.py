@@ -62,7 +62,7 @@ def copy_items(source: Path, part: Path) -> list[str]:
 def is_joined(file: IO[bytes]) -> bool:
     """Return whether another file, which ffmpeg leaves out, follows; without fragments alone."""
     files = 0
-    for atom in _atoms(file, 0, file.seek(0, 2)):
+    for atom in atoms(file, 0, file.seek(0, 2)):
         if atom.name == b"moof":
             return False
         files += atom.name == b"moov"
@@ -76,7 +76,7 @@ def _read(path: Path) -> tuple[list[bytes], list[Atom]]:
         start = 0
         end = file.seek(0, 2)
         for name in WAY:
-            found = next((atom for atom in _atoms(file, start, end) if atom.name == name), None)
+            found = next((atom for atom in atoms(file, start, end) if atom.name == name), None)
             if found is None or found.start - found.at != HEAD:
                 return [], []
             way.append(found)
@@ -86,11 +86,11 @@ def _read(path: Path) -> tuple[list[bytes], list[Atom]]:
             return [], []
         file.seek(start)
         data = file.read(end - start)
-        atoms = list(_atoms(file, start, end))
-    return [data[atom.at - start : atom.end - start] for atom in atoms], way
+        inner = list(atoms(file, start, end))
+    return [data[atom.at - start : atom.end - start] for atom in inner], way
 
 
-def _atoms(file: IO[bytes], start: int, end: int) -> Iterator[Atom]:
+def atoms(file: IO[bytes], start: int, end: int) -> Iterator[Atom]:
     """Yield the atoms between two offsets, up to one that is damaged."""
     while start + HEAD <= end:
         file.seek(start)

@@ -1,0 +1,179 @@
+"""Find the length that the tables of an MP4 file state for a sound track, also where its times
+contradict each other: ffmpeg leaves out what an edit list does not name, without a word.
+
+An edit list that names a part of the sound is legal, so that it alone tells of no damage.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from .mp4_items import Atom, atoms
+
+MOST = 1 << 24  # bytes of a table
+EDIT = {0: struct.Struct(">Iihh"), 1: struct.Struct(">Qqhh")}  # length, begin, rate; by version
+EMPTY = -1  # begin of an edit without sound
+PADDING = 8192  # samples, at most, that encoders put in front and behind
+PACKET = 2048  # samples, at most, of the last packet that are not heard
+NEAR = 0.002  # seconds by which times differ that were rounded to a unit
+USUAL = 25  # programs choose a multiple of this, which no power of two is, as units per second
+SCALES = (600, 1000, 90_000)
+BITS = 32
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The times of a track. `scale`, `sound_scale`: units per second of the movie and of the track.
+
+    In units of the movie: `lasts`, 0 if unknown; `edits`: length, begin in units of the track, and
+    rate. In units of the track: `sound`, the sum of all samples. `whole`: seconds of all fragments,
+    0 if unknown.
+    """
+
+    scale: int
+    sound_scale: int
+    lasts: int
+    edits: tuple[tuple[int, int, int], ...]
+    sound: int
+    whole: float
+
+    def seconds(self, sample_rate: int) -> float:
+        """Return how long the sound is, at least, that is heard; 0 if unknown."""
+        padding = PADDING / sample_rate
+        packet = PACKET / sample_rate
+        heard = [edit for edit in self.edits if edit[1] != EMPTY]
+        if any(rate != 1 for _, _, rate in heard):
+            return 0.0
+        begin = heard[0][1] if heard else 0
+        kept = sum(length for length, _, _ in heard) / self.scale
+        silent = sum(length for length, begin, _ in self.edits if begin == EMPTY)
+        stated = (self.lasts - silent) / self.scale  # by the header of the track
+        if len(heard) > 1:
+            return stated if stated > kept + NEAR and self.lasts else 0.0
+        sound = self.sound / self.sound_scale
+        rest = sound - begin / self.sound_scale
+        if not self.sound or not heard or not heard[0][0]:  # fragments, or no end
+            return max(0.0, (self.whole or rest) - padding)
+        found = [min(kept, rest)]
+        if self.lasts and stated > kept + NEAR:
+            found.append(min(stated, rest))
+        for scale in self._other_scales():
+            if abs(kept * self.scale / scale - rest) < packet:
+                found.append(min(kept * self.scale / scale, rest))
+        is_usual = self.sound_scale == sample_rate or not self.sound_scale % USUAL
+        if not is_usual and abs((self.sound - begin) / sample_rate - kept) < packet:
+            found.append(kept)
+        if begin / self.sound_scale > padding and abs(sound - kept) < padding:
+            found.append(kept)  # all of the sound, but from its middle on
+        return max(found)
+
+    def _other_scales(self) -> Iterator[int]:
+        """Yield the usual numbers of units per second that `scale` may have been, if it is none."""
+        if not self.scale % USUAL or self.scale == self.sound_scale or self.scale < BITS:
+            return
+        yield from SCALES
+        for bit in range(BITS):
+            if not (self.scale ^ 1 << bit) % (4 * USUAL):
+                yield self.scale ^ 1 << bit
+
+
+def tables_of(path: Path, index: int) -> Tables | None:
+    """Return the times of the track number `index`, from 0; None if it is no sound track, or its
+    times cannot be read. Raises OSError."""
+    with path.open("rb") as file:
+        try:
+            return _tables(file, index)
+        except (struct.error, IndexError):
+            return None
+
+
+def _tables(file: IO[bytes], index: int) -> Tables | None:
+    whole = Atom(b"", 0, 0, file.seek(0, 2))
+    movie = _inner(file, whole, b"moov")
+    tracks = [atom for atom in atoms(file, movie.start, movie.end) if atom.name == b"trak"]
+    track = tracks[index]
+    sound = _inner(file, track, b"mdia")
+    if _body(file, _inner(file, sound, b"hdlr"))[8:12] != b"soun":
+        return None
+    scale = _scale(_body(file, _inner(file, movie, b"mvhd")))
+    sound_scale = _scale(_body(file, _inner(file, sound, b"mdhd")))
+    head = _body(file, _inner(file, track, b"tkhd"))
+    lasts = _number(head, 28, 8) if head[0] else _number(head, 20, 4)
+    if not scale or not sound_scale:
+        return None
+    return Tables(
+        scale,
+        sound_scale,
+        lasts if lasts < (1 << 64 if head[0] else 1 << 32) - 1 else 0,
+        _edits(file, track),
+        _sum(_body(file, _inner(file, sound, b"minf", b"stbl", b"stts"))),
+        _fragments(file, movie) / scale if len(tracks) == 1 else 0.0,
+    )
+
+
+def _edits(file: IO[bytes], track: Atom) -> tuple[tuple[int, int, int], ...]:
+    found = list(_among(file, track, b"edts"))
+    if not found:
+        return ()
+    body = _body(file, _inner(file, found[0], b"elst"))
+    form = EDIT[min(body[0], 1)]
+    count = min(_number(body, 4, 4), (len(body) - 8) // form.size)
+    read = form.iter_unpack(body[8 : 8 + count * form.size])
+    return tuple((length, begin, rate) for length, begin, rate, _ in read)
+
+
+def _sum(body: bytes) -> int:
+    """Return how long all samples are, by the table `stts`."""
+    count = min(_number(body, 4, 4), (len(body) - 8) // 8)
+    table = np.frombuffer(body, ">u4", 2 * count, 8).astype(np.float64)
+    return int(table[::2] @ table[1::2])
+
+
+def _fragments(file: IO[bytes], movie: Atom) -> int:
+    """Return how long all fragments are, in units of the movie; 0 if unknown."""
+    for extends in _among(file, movie, b"mvex"):
+        for head in _among(file, extends, b"mehd"):
+            body = _body(file, head)
+            return _number(body, 4, 8 if body[0] else 4)
+    return 0
+
+
+def _scale(body: bytes) -> int:
+    """Return the units per second by the body of `mvhd` or `mdhd`."""
+    return _number(body, 20 if body[0] else 12, 4)
+
+
+def _among(file: IO[bytes], atom: Atom, name: bytes) -> Iterator[Atom]:
+    return (inner for inner in atoms(file, atom.start, atom.end) if inner.name == name)
+
+
+def _inner(file: IO[bytes], atom: Atom, *way: bytes) -> Atom:
+    """Return the first atom at the end of a way into `atom`. Raises IndexError."""
+    for name in way:
+        found = next(_among(file, atom, name), None)
+        if found is None:
+            raise IndexError
+        atom = found
+    return atom
+
+
+def _body(file: IO[bytes], atom: Atom) -> bytes:
+    """Return the body of an atom, which is not empty, MOST bytes at most. Raises IndexError."""
+    file.seek(atom.start)
+    body = file.read(min(atom.end - atom.start, MOST))
+    if len(body) < 8:
+        raise IndexError
+    return body
+
+
+def _number(body: bytes, at: int, count: int) -> int:
+    """Return a number of `count` bytes. Raises IndexError."""
+    if at + count > len(body):
+        raise IndexError
+    return int.from_bytes(body[at : at + count], "big")

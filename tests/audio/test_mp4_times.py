@@ -1,0 +1,131 @@
+"""MP4 files whose times contradict each other: ffmpeg leaves out sound without a word. An edit list
+that names a part of the sound is legal."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from audio_files import make
+from tagged_files import ffmpeg, needs_ffmpeg
+
+from qse.audio.mp4_times import Tables, tables_of
+from qse.audio.reader import open_audio
+
+SECONDS = 4
+# of a file that ffmpeg writes: 30 s at 16 kHz, with an encoder that begins 1,024 samples earlier
+WHOLE = Tables(1000, 16000, 30_000, ((30_000, 1024, 1),), 30 * 16000 + 1024, 0.0)
+
+
+def sound(folder):
+    noise = 0.2 * np.random.default_rng(0).standard_normal((16000 * SECONDS, 1))
+    return make(folder / "s.wav", noise)
+
+
+def outcome(path) -> tuple[float, str]:
+    """Return the seconds that are read, and what is said of damage."""
+    with open_audio(path) as file:
+        samples = sum(map(len, file.blocks()))
+        return samples / file.layout.sample_rate, file.damage or ""
+
+
+def changed(path, atom: bytes, offset: int, value: int) -> None:
+    """Replace a number of four bytes behind the name of an atom."""
+    data = bytearray(path.read_bytes())
+    at = data.find(atom) + offset
+    data[at : at + 4] = value.to_bytes(4, "big")
+    path.write_bytes(data)
+
+
+@pytest.fixture
+def path(here):
+    ffmpeg("-i", sound(here), "-c:a", "aac", "a.m4a")
+    return here / "a.m4a"
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize(
+    ("atom", "offset", "value"),  # time scale of the movie; length and begin of the edit list
+    [
+        (b"mvhd", 16, 1000 ^ 1 << 10),
+        (b"mvhd", 16, 1000 ^ 1 << 16),
+        (b"elst", 12, 2000),
+        (b"elst", 16, 1024 + (2 << 14)),
+    ],
+)
+def test_times_that_leave_sound_out(path, atom, offset, value):
+    assert tables_of(path, 0).edits[0][:2] == (1000 * SECONDS, 1024)
+    changed(path, atom, offset, value)
+    seconds, said = outcome(path)
+    assert seconds < SECONDS - 0.5 and "s more than there are" in said
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("seconds", [1, 2])
+@pytest.mark.parametrize("begin", [1024, 1024 + 8000])
+def test_trimmed_sound(path, seconds, begin):
+    for atom, offset in ((b"mvhd", 20), (b"tkhd", 24), (b"elst", 12)):
+        changed(path, atom, offset, 1000 * seconds)
+    changed(path, b"elst", 16, begin)
+    read, said = outcome(path)
+    assert abs(read - seconds) < 0.1 and not said
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("-c:a", "alac"),
+        ("-c:a", "libmp3lame"),
+        ("-movie_timescale", 12345),
+        ("-movie_timescale", 600),
+        ("-use_editlist", 0),
+        ("-movflags", "frag_keyframe+empty_moov", "-frag_duration", 1_000_000),
+        ("-movflags", "dash", "-frag_duration", 1_000_000),
+        ("-ss", 1, "-t", 1.5),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["mp4", "mov"])
+def test_intact_file(here, form, suffix):
+    ffmpeg("-i", sound(here), *form, f"a.{suffix}")
+    assert outcome(here / f"a.{suffix}")[1] == ""
+
+
+@needs_ffmpeg
+def test_sound_that_begins_later_than_the_picture(here):
+    source = sound(here)
+    picture = ("-f", "lavfi", "-i", f"testsrc=s=64x64:d={2 * SECONDS}")
+    ffmpeg("-itsoffset", 1.3, "-i", source, *picture, "-c:v", "mpeg4", "a.mp4")
+    assert len(tables_of(here / "a.mp4", 1).edits) == 2
+    assert outcome(here / "a.mp4")[1] == ""
+
+
+def test_length_of_contradicting_times():
+    assert WHOLE.seconds(16000) == 30
+    assert replace(WHOLE, edits=((20_000, 1024, 1),)).seconds(16000) == 30
+    assert replace(WHOLE, scale=1000 ^ 1 << 13).seconds(16000) == 30
+    assert replace(WHOLE, edits=((30_000, 1024 + (1 << 17), 1),)).seconds(16000) == 30
+    assert replace(WHOLE, sound_scale=16000 ^ 1 << 12).seconds(16000) == 30
+
+
+def test_length_of_legal_times():
+    trimmed = replace(WHOLE, lasts=10_000, edits=((10_000, 160_000, 1),))
+    assert trimmed.seconds(16000) == 10
+    later = replace(WHOLE, lasts=32_000, edits=((2000, -1, 1), *WHOLE.edits))
+    assert later.seconds(16000) == 30
+    twice = replace(WHOLE, lasts=20_000, edits=((10_000, 0, 1), (10_000, 160_000, 1)))
+    assert twice.seconds(16000) == 0
+    assert replace(twice, lasts=30_000).seconds(16000) == 30
+    assert replace(WHOLE, edits=((30_000, 1024, 2),)).seconds(16000) == 0
+    assert replace(WHOLE, lasts=0).seconds(16000) == 30
+    assert 29 < replace(WHOLE, edits=()).seconds(16000) < 30
+    assert 29 < replace(WHOLE, edits=(), sound=0, whole=30.0).seconds(16000) < 30
+    assert replace(WHOLE, edits=(), sound=0).seconds(16000) == 0
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("atom", [b"mvhd", b"mdhd", b"elst", b"stts", b"tkhd", b"hdlr", b"trak"])
+def test_tables_that_are_missing(path, atom):
+    path.write_bytes(path.read_bytes().replace(atom, b"free"))
+    found = tables_of(path, 0)
+    assert found is None or found.seconds(16000) >= 0
+    assert tables_of(path, 5) is None
