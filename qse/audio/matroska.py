@@ -1,9 +1,14 @@
 """Matroska and WebM files."""
 
+import re
+
 from .damage_text import named
 from .ebml import damaged_places
 from .inspection import Inspection
 from .probe import Track
+
+DURATION = re.compile(b"\x44\x89[\x84\x88]")  # its identifier, and the bytes of a float
+BEGINNING = 1 << 16  # bytes in which it lies
 
 
 class Matroska(Inspection):
@@ -19,8 +24,9 @@ class Matroska(Inspection):
     def stated_seconds(self, track: Track) -> float:
         if self.media is None or self.media.pictures or len(self.media.tracks) > 1:
             return 0.0
-        is_guess = track.codec.startswith("pcm_")  # by the size of a file that states none
-        return 0.0 if is_guess else self.media.seconds
+        with self.path.open("rb") as file:
+            is_stated = DURATION.search(file.read(BEGINNING))
+        return self.media.seconds if is_stated else 0.0  # else ffprobe guesses it of PCM
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(damaged_places(self.path))
