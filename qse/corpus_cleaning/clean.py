@@ -81,4 +81,4 @@ def _record(journal: Journal, recording: Recording, outcome: Outcome) -> None:
         return
     with recording.target.open("rb") as file:
         os.fsync(file.fileno())  # the samples are on the disk before the line that says so
-    journal.add(recording, seconds=outcome.seconds)
+    journal.add(recording, seconds=outcome.seconds, damage=outcome.damage)

@@ -1,9 +1,10 @@
 """The output manifest of one shard. It is also the record from which an interrupted run is resumed.
 
 Each line is an entry of the input manifest with `audio_filepath` replaced, and an object under the
-key `qse`: `state` ("done" or "failed"), `error` (a sentence or null), `source` (the recording's
-path in the input manifest), the settings and their fingerprint. All lines of a recording are
-appended in one write and synchronised to the disk.
+key `qse`: `state` ("done" or "failed"), `error` and `damage` (a sentence or null; damage: what
+may be missing from a recording that is done), `source` (the recording's path in the input
+manifest), the settings and their fingerprint. All lines of a recording are appended in one write
+and synchronised to the disk.
 
 The hidden file beside it that is locked meanwhile holds a mark of each enhanced file that was
 begun: such a file may be replaced by a later run, any other one of that name may not. Where the
@@ -125,22 +126,27 @@ class Journal:
             _write_mark(self._lock, f"{TAKEN_BACK}{mark}")
 
     def add(
-        self, recording: Recording, seconds: float | None = None, error: str | None = None
+        self,
+        recording: Recording,
+        seconds: float | None = None,
+        error: str | None = None,
+        damage: str | None = None,
     ) -> None:
-        """Append the recording's entries: with its length in `seconds` once its file is written,
-        else the `error`."""
+        """Append the recording's entries: with its length in `seconds`, and `damage`, once its file
+        is written, else the `error`."""
         if error:
             self._forget(recording)
-        lines = [dump(self._entry(entry, recording, seconds, error)) for entry in recording.entries]
+        state = {"state": FAILED if error else DONE, "error": error, "damage": damage}
+        lines = [dump(self._entry(entry, recording, seconds, state)) for entry in recording.entries]
         self._file.write(b"".join(lines))
         os.fsync(self._file.fileno())
 
     def _entry(
-        self, entry: Entry, recording: Recording, seconds: float | None, error: str | None
+        self, entry: Entry, recording: Recording, seconds: float | None, state: Entry
     ) -> Entry:
-        state = {"state": FAILED if error else DONE, "error": error, "source": entry[PATH]}
-        state |= asdict(self.settings) | {"fingerprint": self.settings.fingerprint}
-        if error:
+        settings = asdict(self.settings) | {"fingerprint": self.settings.fingerprint}
+        state = state | {"source": entry[PATH]} | settings
+        if state["error"]:
             return entry | {PATH: str(recording.source), KEY: state}
         return {"duration": seconds} | entry | {PATH: str(recording.target), KEY: state}
 

@@ -117,6 +117,18 @@ def test_clean_retries_failed_recordings(corpus, clean):
     assert len(lines) == 10 and all(line["qse"]["state"] == "done" for line in lines)
 
 
+def test_clean_manifest_says_what_may_be_missing(corpus, clean):
+    """A header that states ten samples more."""
+    (corpus / "a/0.wav").write_bytes((corpus / "a/0.wav").read_bytes()[:-20])
+    status, err = clean()
+    assert status == 0 and "10 more samples" in err
+    damage = {
+        line["qse"]["source"]: line["qse"]["damage"] for line in read_lines(corpus / "out.jsonl")
+    }
+    assert "a/0.wav" in damage["a/0.wav"] and "10 more samples" in damage.pop("a/0.wav")
+    assert set(damage.values()) == {None}
+
+
 @pytest.mark.parametrize("end", ["failed", "given up"])
 def test_clean_replaces_no_file_where_it_has_written_none(corpus, clean, monkeypatch, end):
     """A file that was put there after the recording failed, or after Ctrl-C."""
