@@ -125,6 +125,7 @@ FAST = ("-movflags", "+faststart")
 FRAGMENTS = ("-movflags", "+frag_keyframe+empty_moov", "-frag_duration", "500000")
 # each in clusters of half a second, which ffmpeg makes in videos and in long files
 OPUS = ("-c:a", "libopus", "-cluster_time_limit", "500")
+NO_LENGTH = ("-write_xing", "0")  # of MP3
 PAGES = ("-page_duration", "200000")
 
 
@@ -171,6 +172,8 @@ UNSTATED = (
     ("crc.opus", PAGES, zeroed(8)),
     ("live.webm", (*OPUS, "-live", "1"), cut),
     ("fragments.mp4", FRAGMENTS, cut),
+    ("plain.mp3", NO_LENGTH, without(1001)),
+    ("plain.mp3", NO_LENGTH, zeroed(1001)),
 )
 INTACT = (
     ("frames.aac", ()),
@@ -187,6 +190,8 @@ INTACT = (
     ("aac.mkv", ("-c:a", "aac")),
     ("flac.mka", ("-c:a", "flac")),
     ("pcm.mka", ("-c:a", "pcm_s16le")),
+    ("stated.mp3", ()),
+    ("plain.mp3", NO_LENGTH),
     ("opus.opus", ()),
     ("later.opus", ("-output_ts_offset", "30")),
     ("later.ogg", ("-c:a", "libvorbis", "-output_ts_offset", "30")),

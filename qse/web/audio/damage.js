@@ -3,15 +3,17 @@
 import { adtsFrames } from "./adts.js";
 import { textOf } from "./blob_bytes.js";
 import { isMatroskaDamaged } from "./matroska.js";
+import { checkMp3 } from "./mp3_frames.js";
 import { checkMp4 } from "./mp4_boxes.js";
 import { checkOgg } from "./ogg_pages.js";
 
 const MATROSKA = "\x1a\x45\xdf\xa3"; // how files begin
 const OGG = "OggS";
+const OTHERS = ["fLaC", "RIFF", "RF64", "FORM", "caff"]; // that may hold what looks like MP3
 const MP4 = ["ftyp", "moov", "mdat", "wide", "pnot"]; // behind the size of the first box
 
 /**
- * Return the `family` of a file, "Matroska", "MP4", "Ogg", "AAC" or null; whether it is `damaged`; the `seconds` up to its
+ * Return the `family` of a file, "Matroska", "MP4", "Ogg", "AAC", "MP3" or null; whether it is `damaged`; the `seconds` up to its
  * last position, in Ogg, null where they are unknown; of AAC the `sound`, a Blob of its frames alone; and of MP4 whether it
  * is `mixed`: only a part of its samples lies in fragments.
  */
@@ -22,5 +24,7 @@ export async function findDamage(blob) {
   if (MP4.includes(head.slice(4))) return { family: "MP4", ...(await checkMp4(blob)), seconds: null };
   const frames = await adtsFrames(blob);
   if (frames) return { family: "AAC", ...frames, seconds: null };
+  const mp3 = OTHERS.includes(head.slice(0, 4)) ? null : await checkMp3(blob);
+  if (mp3) return { family: "MP3", ...mp3, seconds: null };
   return { family: null, damaged: false, seconds: null };
 }

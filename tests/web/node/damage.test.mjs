@@ -106,3 +106,46 @@ test("findDamage leaves out other kinds", async () => {
     assert.deepEqual(await findDamage(new Blob([bytes(content)])), { family: null, damaged: false, seconds: null });
   }
 });
+
+/** Frames of MP3 at 44.1 kHz and 128 kbit/s, stereo. */
+const mp3 = (count) => joined(...Array(count).fill(joined([0xff, 0xfb, 0x90, 0], new Uint8Array(413).fill(5))));
+
+/** The first frame of a file that states `frames` behind it, and the bytes of them and this one. */
+function infoFrame(frames) {
+  const frame = mp3(1);
+  const size = 417 * (frames + 1);
+  frame.set(joined(bytes("Info"), [0, 0, 0, 3, 0, 0, 0, frames, 0, 0, size >> 8, size & 255]), 36);
+  return frame;
+}
+
+test("findDamage sees what is no frame of MP3, where no length is stated", async () => {
+  const file = mp3(10);
+  const tags = [bytes("ID3\x04\0\0\0\0\0\x05title"), joined(bytes("TAG"), new Uint8Array(125))];
+  assert.deepEqual(await findDamage(new Blob([file])), { family: "MP3", damaged: false, seconds: null });
+  const lyrics = bytes("LYRICSBEGININDword LYRICS200");
+  const ape = joined(bytes("APETAGEX"), new Uint8Array(24));
+  for (const intact of [[tags[0], file, tags[1]], [file, new Uint8Array(9999)], [file, tags[0], file], [file, lyrics, ape]]) {
+    assert.equal(await damaged(...intact), false);
+  }
+  for (const [begin, end] of [[1000, 1300], [0, 9], [4000, 4170]]) {
+    assert.equal(await damaged(file.subarray(0, begin), file.subarray(end)), true);
+  }
+  assert.equal(await damaged(file.subarray(0, 1000), new Uint8Array(1000), file.subarray(2000)), true);
+  assert.equal(await damaged(file, bytes("no tag")), true);
+  const other = file.slice();
+  other[417 * 4 + 3] = 0xc0; // mono
+  assert.equal(await damaged(other), true);
+  assert.equal((await findDamage(new Blob([new Uint8Array(999).fill(0xff)]))).family, null);
+});
+
+test("findDamage counts the frames of MP3 where their number is stated", async () => {
+  for (const there of [10, 11]) {
+    assert.equal(await damaged(infoFrame(10), mp3(there)), false);
+    assert.equal(await damaged(infoFrame(10), mp3(there), bytes("no tag")), false);
+  }
+  assert.equal(await damaged(infoFrame(10), mp3(9)), true);
+  const flipped = mp3(11);
+  flipped[417 * 5] ^= 1;
+  assert.equal(await damaged(infoFrame(10), flipped), true);
+  assert.equal(await damaged(infoFrame(10), mp3(11).subarray(0, -9)), true);
+});
