@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .chunks import LONGEST
 from .inspection import Inspection
 
 if TYPE_CHECKING:
@@ -26,8 +27,12 @@ class RepairedWav(io.RawIOBase):
         size = self._file.seek(0, io.SEEK_END)
         self._file.seek(0)
         header = bytearray(self._file.read(data))
-        header[4:8] = struct.pack("<I", min(MOST, size - 8))
-        header[data - 4 : data] = struct.pack("<I", min(MOST, size - data))
+        if header[:4] == b"RF64":
+            header[20:36] = struct.pack("<QQ", size - 8, size - data)  # in the chunk ds64
+            header[data - 4 : data] = struct.pack("<I", LONGEST)
+        else:
+            header[4:8] = struct.pack("<I", min(MOST, size - 8))
+            header[data - 4 : data] = struct.pack("<I", min(MOST, size - data))
         self._header = bytes(header)
         self._file.seek(0)
 
@@ -56,10 +61,10 @@ class RepairedWav(io.RawIOBase):
 
 
 def samples_offset(path: Path) -> int | None:
-    """Return where the samples of a WAV file (RIFF) begin, None if it has no data chunk."""
+    """Return where the samples of a WAV file (RIFF, RF64) begin, None if it has no data chunk."""
     with path.open("rb") as file:
         start = file.read(12)
-        if start[:4] != b"RIFF" or start[8:] != b"WAVE":
+        if start[:4] not in (b"RIFF", b"RF64") or start[8:] != b"WAVE":
             return None
         while len(chunk := file.read(8)) == 8:
             if chunk[:4] == b"data":

@@ -90,7 +90,7 @@ class Wav(Chunked):
         return int.from_bytes(body[20:24], order) if extensible else None
 
     def is_unfinished(self, file: soundfile.SoundFile) -> bool:
-        if file.format not in ("WAV", "WAVEX"):
+        if file.format not in ("WAV", "WAVEX", "RF64"):
             return False
         sound = self.container.sound if self.container and not file.frames else None
         is_empty = bool(sound and self.state.st_size - sound.at > UNFINISHED)

@@ -180,3 +180,17 @@ def test_what_wma_states_is_compared(tmp_path, rate, codec):
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
     assert read(path)[1]
+
+
+def test_an_rf64_file_that_was_never_finished_is_salvaged(tmp_path):
+    """The sizes in its chunk ds64 are zeros, as a recorder leaves them that has crashed."""
+    path = tmp_path / "a.wav"
+    soundfile.write(path, AUDIO, RATE, format="RF64", subtype="PCM_16")
+    wanted = soundfile.read(path, dtype="float32")[0]
+    data = bytearray(path.read_bytes())
+    data[20:44] = bytes(24)
+    path.write_bytes(data)
+    assert "its header is unfinished" in read(path)[1]
+    with open_audio(path, salvage=True) as source:
+        found = np.concatenate(list(source.blocks()))[:, 0]
+    np.testing.assert_array_equal(found[: len(wanted)], wanted)
