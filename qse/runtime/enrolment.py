@@ -35,12 +35,13 @@ NEAR: Literal["near"] = "near"  # in place of a talker: whoever is near
 
 class Enrolment(NamedTuple):
     """Hold a voice, the seconds of speech in its recording, the level of the speech above the noise
-    in dB, and how alike two halves of it sound, from -1 to 1."""
+    in dB, how alike two halves of it sound, from -1 to 1, and what is damaged in its file."""
 
     voice: Voice
     seconds: float
     snr: float
     likeness: float
+    damage: str | None = None
 
     def doubts(self) -> list[str]:
         """Return sentences about what makes the voice less certain."""
@@ -54,7 +55,8 @@ class Enrolment(NamedTuple):
                 f"its halves sound like two people (likeness {self.likeness:.2f}): "
                 "one talker alone has to speak"
             )
-        return [f"{self.voice.origin}: {doubt}" for doubt in found]
+        said = [f"{self.voice.origin}: {doubt}" for doubt in found]
+        return [self.damage, *said] if self.damage else said
 
 
 def keeping(model: Engine | OfflineModel, talker: Talker) -> Engine:
@@ -87,15 +89,12 @@ def enroll(recording: Path, folder: Path) -> Enrolment:
     """
     name = str(recording)
     parts = []
-    seconds = 0.0
     with held_input(recording, name) as held, open_audio(held, name) as source:
         rate = source.layout.sample_rate
-        for block in source.blocks():
+        for block in source.blocks(LONGEST * rate):
             parts.append(block.mean(1))
-            seconds += len(block) / rate
-            if seconds > LONGEST:
-                break
-    return enroll_sound(np.concatenate(parts), rate, folder, name)
+    found = enroll_sound(np.concatenate(parts), rate, folder, name)
+    return found._replace(damage=source.damage)
 
 
 def enroll_sound(audio: np.ndarray, sample_rate: float, folder: Path, origin: str) -> Enrolment:

@@ -109,6 +109,17 @@ def test_two_voices_are_doubted_wherever_a_recording_is_named(model, command):
         assert "qse: warning: both.wav: its halves sound like two people" in err
 
 
+def test_damage_is_said_wherever_a_recording_is_named(model, command):
+    path = model.parents[1] / "me.wav"
+    path.write_bytes(path.read_bytes()[:-10])
+    for arguments in (
+        ("enroll", "me.wav", "-o", "me.voice"),
+        ("denoise", "noisy.wav", "--talker", "me.wav"),
+    ):
+        status, _, err = command(*arguments)
+        assert status == 0 and err.count("qse: warning: me.wav may be cut") == 1
+
+
 def test_clean_does_a_manifest_again_for_another_talker(model, command):
     line = '{"audio_filepath": "noisy.wav", "duration": 0.2}\n'
     (model.parents[1] / "in.jsonl").write_text(line)
