@@ -160,6 +160,8 @@ def _show(
     if result.saved:
         say(f"computed before: delete {result.folder} to do it again")
     say(f"written to {result.folder}")
+    for name, damage in result.damaged.items():
+        say(f"qse: warning: {name}: {damage}")
     for name, error in result.failed.items():
         say(f"qse: {name}: {as_options(error)}")
     raise typer.Exit(bool(result.failed))

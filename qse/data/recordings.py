@@ -1,13 +1,19 @@
 """Read recordings at once, as float64."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
 
 from ..audio.checks import check_fork
 from ..audio.formats import native
-from ..audio.reader import read_array
+from ..audio.input_path import held_input
+from ..audio.reader import open_audio
 from ..errors import QseError
+
+_noticed: ContextVar[list[str] | None] = ContextVar("noticed", default=None)
 
 
 def read_mono(path: Path) -> tuple[np.ndarray, int]:
@@ -26,8 +32,24 @@ def read_channels(path: Path) -> tuple[np.ndarray, int]:
 
     QseError if the file cannot be used.
     """
-    audio, sample_rate = read_array(path)
-    return audio.T.astype(np.float64), sample_rate
+    name = str(path)
+    with held_input(Path(path), name) as held, open_audio(held, name) as source:
+        audio = np.concatenate(list(source.blocks()))
+    noticed = _noticed.get()
+    if source.damage and noticed is not None:
+        noticed.append(source.damage)
+    return audio.T.astype(np.float64), source.layout.sample_rate
+
+
+@contextmanager
+def damage_noticed() -> Iterator[list[str]]:
+    """Yield a list that gets a sentence for each damaged file that this thread reads meanwhile."""
+    found: list[str] = []
+    token = _noticed.set(found)
+    try:
+        yield found
+    finally:
+        _noticed.reset(token)
 
 
 def length_and_rate(path: Path) -> tuple[int, int]:

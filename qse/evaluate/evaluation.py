@@ -48,6 +48,11 @@ class Evaluation:
         return self.findings["failed"]
 
     @property
+    def damaged(self) -> dict[str, str]:
+        """Return {utterance: what is damaged} of those whose files were read all the same."""
+        return self.findings.get("damaged", {})
+
+    @property
     def means(self) -> dict[str, float]:
         """Return {metric: mean over the utterances} of the enhanced signals."""
         return {name: found["mean"] for name, found in self.findings["enhanced"].items()}

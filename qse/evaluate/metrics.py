@@ -163,7 +163,7 @@ METRICS: dict[str, Metric] = {  # as the paper's columns, Table 2 and Table 3, t
 BUILT_IN = frozenset(METRICS)
 # columns of an evaluation's rows before and behind those of metrics
 FIRST_COLUMNS = ("name", "audio_s", "process_s")
-LAST_COLUMNS = ("delay", "drift", "inverted", "trimmed", "stamp", "error")
+LAST_COLUMNS = ("delay", "drift", "inverted", "trimmed", "stamp", "damage", "error")
 NOISY = "noisy_"  # begins the columns of the noisy signals
 _added: dict[str, str] = {}
 ALIASES: dict[str, tuple[str, ...]] = {

@@ -72,7 +72,7 @@ def gains(rows: Iterable[Row]) -> dict[str, Mean]:
 def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the results of one system as plain data.
 
-    Means of the enhanced and noisy signals, gains, RTF, delay, lengths, failures, settings.
+    Means of the enhanced and noisy signals, gains, RTF, delay, lengths, failures, damage, settings.
     """
     failed = {}
     scored = 0
@@ -89,6 +89,7 @@ def findings(name: str, rows: list[Row], settings: dict[str, Any] | None = None)
         "utterances": scored,
         "failed": failed,
         "partial": partial,
+        "damaged": {row["name"]: row["damage"] for row in rows if "damage" in row},
         "audio_s": round(sum(values_of(rows, "audio_s")), 2),
         "rtf": _rtf(rows),
         "delay": _spread(values_of(rows, "delay")),

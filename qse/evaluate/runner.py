@@ -4,7 +4,8 @@ Row: name, audio_s, process_s (seconds that the system took, waveform to wavefor
 metric of the enhanced signal, `noisy_` + metric for the noisy one, delay (samples by which the
 output came late), drift (millionths by which its clock is slower, if it is), inverted (1 for
 inverted polarity), trimmed (samples cut from the longest signal), stamp (of the files that it comes
-from), error (of the utterance, or of metrics that have no score for it).
+from), damage (of files that were read all the same), error (of the utterance, or of metrics that
+have no score for it).
 """
 
 import hashlib
@@ -16,6 +17,7 @@ import numpy as np
 
 from .. import __version__
 from ..data.datasets import Pair
+from ..data.recordings import damage_noticed
 from ..errors import QseError
 from ..extras import MissingExtra
 from ..machine import cores
@@ -72,12 +74,14 @@ class Scorer:
         return self._enhance
 
     def __call__(self, pair: Pair) -> Row:
-        try:
-            return self._row(pair)
-        except MissingExtra:
-            raise
-        except Exception as reason:  # files, models and metrics fail in many ways: go on
-            return {"name": pair.name, "error": _sentence(reason)}
+        with damage_noticed() as damage:
+            try:
+                row = self._row(pair)
+            except MissingExtra:
+                raise
+            except Exception as reason:  # files, models and metrics fail in many ways: go on
+                row = {"name": pair.name, "error": _sentence(reason)}
+        return {**row, "damage": "; ".join(dict.fromkeys(damage))} if damage else row
 
     def _row(self, pair: Pair) -> Row:
         clean, noisy = self._read(pair)

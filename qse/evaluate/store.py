@@ -23,7 +23,7 @@ WRITTEN = ("summary.json", "summary.md", "spectrograms.png")  # at the end
 CURE = "name another folder, or delete this one"
 FORM: Any = {"newline": "", "encoding": "utf-8", "errors": "surrogateescape"}  # names: any bytes
 LONGEST = 1 << 22  # characters of settings and summaries, which have some thousands
-TEXT = ("name", "stamp", "error")  # columns that are not numbers
+TEXT = ("name", "stamp", "damage", "error")  # columns that are not numbers
 # begin a formula in a spreadsheet: a text that begins with one gets an apostrophe before it
 FORMULA = tuple("=+-@\t\r'")
 

@@ -92,11 +92,13 @@ def _counted(count: int, result: dict[str, Any]) -> str:
 
 
 def _failures(result: dict[str, Any]) -> list[str]:
-    """Return how many utterances have no scores, and how many lack some."""
+    """Return how many utterances have no scores, how many lack some, and how many are damaged."""
     partial = result["partial"]
     failed = len(result["failed"]) - partial
     found = [f"{failed} failed"] if failed else []
-    return [*found, f"{partial} without some scores"] if partial else found
+    found += [f"{partial} without some scores"] if partial else []
+    damaged = len(result.get("damaged", {}))
+    return [*found, f"{damaged} of damaged files"] if damaged else found
 
 
 def _lengths(result: dict[str, Any], sample_rate: int, aligned: bool) -> list[str]:

@@ -11,6 +11,7 @@ from speech import hiss, voice
 from typer.testing import CliRunner
 
 from qse.errors import UsageError
+from qse.evaluate.store import read_rows
 
 
 @pytest.fixture
@@ -38,6 +39,19 @@ def test_evaluate_exit_status(corpus, run):
     write(corpus / "noisy" / "u2.wav", voice(1.0) + 0.1 * hiss(16000))
     fine = run("noisy", *folders, "--metrics", "si_sdr", "--jobs", 1)
     assert fine.exit_code == 0 and "| SI-SDR dB | " in fine.stdout
+
+
+def test_evaluate_names_damaged_utterances(corpus, run):
+    """Also where nothing is computed again."""
+    path = corpus / "noisy" / "u1.wav"
+    path.write_bytes(path.read_bytes()[:-10])
+    folders = "--clean", corpus / "clean", "--noisy", corpus / "noisy", "--out", corpus / "out"
+    for _ in range(2):
+        done = run("noisy", *folders, "--metrics", "si_sdr", "--jobs", 1)
+        assert done.exit_code == 0 and "1 of damaged files" in done.stdout
+        assert done.stderr.count(f"qse: warning: u1: {path} may be cut") == 1
+    (row,) = [row for row in read_rows(corpus / "out" / "scores.csv") if "damage" in row]
+    assert row["name"] == "u1" and "may be cut" in row["damage"]
 
 
 def test_evaluate_names_options_in_errors(corpus, run):
