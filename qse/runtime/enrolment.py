@@ -35,13 +35,15 @@ NEAR: Literal["near"] = "near"  # in place of a talker: whoever is near
 
 class Enrolment(NamedTuple):
     """Hold a voice, the seconds of speech in its recording, the level of the speech above the noise
-    in dB, how alike two halves of it sound, from -1 to 1, and what is damaged in its file."""
+    in dB, how alike two halves of it sound, from -1 to 1, what is damaged in its file, and how many
+    sound tracks that has."""
 
     voice: Voice
     seconds: float
     snr: float
     likeness: float
     damage: str | None = None
+    tracks: int = 1
 
     def doubts(self) -> list[str]:
         """Return sentences about what makes the voice less certain."""
@@ -55,6 +57,8 @@ class Enrolment(NamedTuple):
                 f"its halves sound like two people (likeness {self.likeness:.2f}): "
                 "one talker alone has to speak"
             )
+        if self.tracks > 1:
+            found.append(f"the first of its {self.tracks} sound tracks was enrolled")
         said = [f"{self.voice.origin}: {doubt}" for doubt in found]
         return [self.damage, *said] if self.damage else said
 
@@ -94,7 +98,8 @@ def enroll(recording: Path, folder: Path) -> Enrolment:
         for block in source.blocks(LONGEST * rate):
             parts.append(block.mean(1))
     found = enroll_sound(np.concatenate(parts), rate, folder, name)
-    return found._replace(damage=source.damage)
+    tracks = len(source.media.tracks) if source.media else 1
+    return found._replace(damage=source.damage, tracks=tracks)
 
 
 def enroll_sound(audio: np.ndarray, sample_rate: float, folder: Path, origin: str) -> Enrolment:

@@ -9,6 +9,7 @@ import graphs
 import numpy as np
 import pytest
 import soundfile
+from tagged_files import ffmpeg, needs_ffmpeg
 
 import qse
 from qse.errors import QseError
@@ -244,3 +245,16 @@ def test_damaged_graphs_are_refused(tmp_path):
         with pytest.raises(QseError, match=rf"{name} is damaged"):
             enroll(me, folder)
         (folder / name).write_bytes(whole)
+
+
+@needs_ffmpeg
+def test_the_first_of_several_tracks_is_enrolled_and_that_is_said(model, tmp_path):
+    recording(tmp_path / "a.wav")
+    soundfile.write(tmp_path / "b.wav", np.zeros(80000), 16000)
+    tracks = ("-i", tmp_path / "a.wav", "-i", tmp_path / "b.wav", "-map", "0", "-map", "1")
+    ffmpeg(*map(str, tracks), "-c:a", "flac", str(tmp_path / "two.mka"))
+    found = enroll(tmp_path / "two.mka", model)
+    assert found.seconds == pytest.approx(5.0)
+    assert found.doubts() == [
+        f"{tmp_path / 'two.mka'}: the first of its 2 sound tracks was enrolled"
+    ]
