@@ -2,6 +2,7 @@
 predict; see graphs.talker."""
 
 import json
+from dataclasses import replace
 
 import graphs
 import numpy as np
@@ -70,6 +71,24 @@ def test_page_keeps_the_voice_that_is_chosen(page, talkers):
         page.click("#voice-clear")
         assert page.inner_text("#voice-name") == "the nearest"
         np.testing.assert_allclose(cleaned(page, talkers), NOISY, atol=1e-6)
+
+
+def test_page_keeps_the_voice_of_a_microphone(page, talkers):
+    """A voice that makes everything a tenth as loud."""
+    voice = enroll(talkers / "me.wav", talkers / "models/live-talker").voice
+    entries = {name: np.zeros_like(rows) for name, rows in voice.entries.items()}
+    entries["state.mixer.scale"] -= 0.9
+    replace(voice, entries=entries).save(talkers / "soft.voice")
+    page.select_option("#model", "live-talker")
+    page.select_option("#band", "wide")  # the voice has no entries above
+    choose(page, talkers / "soft.voice", "soft.voice", "voice-name")
+    page.click("#tab-live")
+    page.click("#live-start")
+    removed = "document.getElementById('figure-removed').textContent"
+    wait(page, f"{removed}.startsWith('20.')")
+    page.click("#voice-clear")
+    wait(page, f"{removed}.startsWith('0.0 dB')")
+    page.click("#live-start")
 
 
 def test_page_says_what_is_wrong_with_a_voice(page, talkers):
