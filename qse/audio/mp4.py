@@ -6,7 +6,7 @@ from typing import IO, Self
 from .formats import suffix_of
 from .inspection import Inspection
 from .mp4_items import copy_items, is_joined
-from .mp4_times import tables_of
+from .mp4_times import PADDING, tables_of
 from .probe import Track
 from .suffixes import M4A, MediaForm
 
@@ -39,8 +39,13 @@ class Mp4(Inspection):
         return "another file begins behind the first" if self._is_joined else None
 
     def stated_seconds(self, track: Track) -> float:
-        tables = tables_of(self.path, track.index)
-        return tables.seconds(track.sample_rate) if tables and track.sample_rate else 0.0
+        if not track.sample_rate:
+            return 0.0
+        if tables := tables_of(self.path, track.index):
+            return tables.seconds(track.sample_rate)
+        if self.media is None or self.media.pictures or len(self.media.tracks) > 1:
+            return 0.0
+        return self.media.seconds - PADDING / track.sample_rate
 
     def complete(self, part: Path, form: MediaForm) -> list[str]:
         return copy_items(self.path, part) if form == M4A else []

@@ -79,8 +79,9 @@ class Tables:
             return
         yield from SCALES
         for bit in range(BITS):
-            if not (self.scale ^ 1 << bit) % (4 * USUAL):
-                yield self.scale ^ 1 << bit
+            scale = self.scale ^ 1 << bit
+            if scale and not scale % (4 * USUAL):
+                yield scale
 
 
 def tables_of(path: Path, index: int) -> Tables | None:

@@ -129,3 +129,20 @@ def test_tables_that_are_missing(path, atom):
     found = tables_of(path, 0)
     assert found is None or found.seconds(16000) >= 0
     assert tables_of(path, 5) is None
+
+
+@needs_ffmpeg
+def test_tables_that_cannot_be_read(here):
+    """The length by the header of the file counts."""
+    ffmpeg("-t", "1.2", "-i", sound(here), "-c:a", "alac", "a.m4a")
+    assert outcome(here / "a.m4a") == (1.2, "")
+    data = (here / "a.m4a").read_bytes()
+    (here / "a.m4a").write_bytes(data.replace(b"mdhd", b"ldhd"))
+    assert "more than there are" in outcome(here / "a.m4a")[1]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("scale", [512, 1024, 65536])
+def test_a_power_of_two_as_time_scale(here, scale):
+    ffmpeg("-i", sound(here), "-c:a", "aac", "-movie_timescale", scale, "a.m4a")
+    assert outcome(here / "a.m4a")[1] == ""
