@@ -79,6 +79,9 @@ class FfmpegDecoder:
             self._child.wait()
             printed = errors(self._child.messages())
             self._close()
+            if self._child.stalled:
+                reason = "ffmpeg gives no sound of it for a minute: convert it with ffmpeg first"
+                raise QseError(f"{self.name} is not read: {reason}") from None
             reason = last_message(printed)
             if not reason or b"matches no streams" in printed:
                 raise QseError(f"{self.name} has no sound track: name another file") from None

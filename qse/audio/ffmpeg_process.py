@@ -37,6 +37,7 @@ def ended_when(cancelled: Callable[[], bool]) -> Iterator[None]:
 
 class Child:
     """A running ffmpeg or ffprobe whose standard output is read; a context manager that ends it.
+    `stalled`: whether it was ended because it gave nothing for STALL seconds.
 
     Raises OSError if it cannot be started.
     """
@@ -46,6 +47,7 @@ class Child:
         path = program(name)
         if path is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+        self.stalled = False
         self._waiting = False
         self._closed = Event()
         self._messages = TemporaryFile()  # noqa: SIM115  # closed by __exit__
@@ -102,7 +104,8 @@ class Child:
     def _watch(self, cancelled: Callable[[], bool]) -> None:
         while not self._closed.wait(TICK):
             self._idle += TICK if self._waiting else 0.0  # counted, as a paused process is not idle
-            if cancelled() or self._idle > STALL:
+            self.stalled = self._idle > STALL
+            if self.stalled or cancelled():
                 self._process.kill()
                 return
 

@@ -207,7 +207,7 @@ def test_program_that_stands_still_is_ended(tmp_path, monkeypatch):
     program(tmp_path, monkeypatch, "time.sleep(1000)")
     path = wav(tmp_path / "a.m4a")
     assert probe(path) is None
-    with pytest.raises(QseError, match=r"a\.m4a"):
+    with pytest.raises(QseError, match=r"a\.m4a is not read: ffmpeg gives no sound"):
         FfmpegDecoder(path)
 
 
