@@ -5,6 +5,7 @@ from typing import IO, Self
 
 from .formats import suffix_of
 from .inspection import Inspection
+from .mp4_chunks import are_misplaced
 from .mp4_items import copy_items, is_joined
 from .mp4_times import PADDING, tables_of
 from .probe import Track
@@ -36,7 +37,9 @@ class Mp4(Inspection):
         return found
 
     def skipped_damage(self, sample_rate: int) -> str | None:
-        return "another file begins behind the first" if self._is_joined else None
+        if self._is_joined:
+            return "another file begins behind the first"
+        return "pieces of its sound lie one over another" if are_misplaced(self.path) else None
 
     def stated_seconds(self, track: Track) -> float:
         if not track.sample_rate:

@@ -96,15 +96,15 @@ def tables_of(path: Path, index: int) -> Tables | None:
 
 def _tables(file: IO[bytes], index: int) -> Tables | None:
     whole = Atom(b"", 0, 0, file.seek(0, 2))
-    movie = _inner(file, whole, b"moov")
+    movie = inner(file, whole, b"moov")
     tracks = [atom for atom in atoms(file, movie.start, movie.end) if atom.name == b"trak"]
     track = tracks[index]
-    sound = _inner(file, track, b"mdia")
-    if _body(file, _inner(file, sound, b"hdlr"))[8:12] != b"soun":
+    sound = inner(file, track, b"mdia")
+    if body_of(file, inner(file, sound, b"hdlr"))[8:12] != b"soun":
         return None
-    scale = _scale(_body(file, _inner(file, movie, b"mvhd")))
-    sound_scale = _scale(_body(file, _inner(file, sound, b"mdhd")))
-    head = _body(file, _inner(file, track, b"tkhd"))
+    scale = _scale(body_of(file, inner(file, movie, b"mvhd")))
+    sound_scale = _scale(body_of(file, inner(file, sound, b"mdhd")))
+    head = body_of(file, inner(file, track, b"tkhd"))
     lasts = _number(head, 28, 8) if head[0] else _number(head, 20, 4)
     if not scale or not sound_scale:
         return None
@@ -113,7 +113,7 @@ def _tables(file: IO[bytes], index: int) -> Tables | None:
         sound_scale,
         lasts if lasts < (1 << 64 if head[0] else 1 << 32) - 1 else 0,
         _edits(file, track),
-        _sum(_body(file, _inner(file, sound, b"minf", b"stbl", b"stts"))),
+        _sum(body_of(file, inner(file, sound, b"minf", b"stbl", b"stts"))),
         _fragments(file, movie) / scale if len(tracks) == 1 else 0.0,
     )
 
@@ -122,7 +122,7 @@ def _edits(file: IO[bytes], track: Atom) -> tuple[tuple[int, int, int], ...]:
     found = list(_among(file, track, b"edts"))
     if not found:
         return ()
-    body = _body(file, _inner(file, found[0], b"elst"))
+    body = body_of(file, inner(file, found[0], b"elst"))
     form = EDIT[min(body[0], 1)]
     count = min(_number(body, 4, 4), (len(body) - 8) // form.size)
     read = form.iter_unpack(body[8 : 8 + count * form.size])
@@ -140,7 +140,7 @@ def _fragments(file: IO[bytes], movie: Atom) -> int:
     """Return how long all fragments are, in units of the movie; 0 if unknown."""
     for extends in _among(file, movie, b"mvex"):
         for head in _among(file, extends, b"mehd"):
-            body = _body(file, head)
+            body = body_of(file, head)
             return _number(body, 4, 8 if body[0] else 4)
     return 0
 
@@ -154,7 +154,7 @@ def _among(file: IO[bytes], atom: Atom, name: bytes) -> Iterator[Atom]:
     return (inner for inner in atoms(file, atom.start, atom.end) if inner.name == name)
 
 
-def _inner(file: IO[bytes], atom: Atom, *way: bytes) -> Atom:
+def inner(file: IO[bytes], atom: Atom, *way: bytes) -> Atom:
     """Return the first atom at the end of a way into `atom`. Raises IndexError."""
     for name in way:
         found = next(_among(file, atom, name), None)
@@ -164,7 +164,7 @@ def _inner(file: IO[bytes], atom: Atom, *way: bytes) -> Atom:
     return atom
 
 
-def _body(file: IO[bytes], atom: Atom) -> bytes:
+def body_of(file: IO[bytes], atom: Atom) -> bytes:
     """Return the body of an atom, which is not empty, MOST bytes at most. Raises IndexError."""
     file.seek(atom.start)
     body = file.read(min(atom.end - atom.start, MOST))

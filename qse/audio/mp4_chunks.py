@@ -1,0 +1,87 @@
+"""Find whether the chunks of an MP4 file lie where they can: ffmpeg reads from wherever the tables
+of the file point to, without a word."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from .mp4_items import Atom, atoms
+from .mp4_times import body_of, inner
+
+SAMPLES = (b"mdia", b"minf", b"stbl")  # the way to the tables of a track
+REFERENCES = (b"mdia", b"minf", b"dinf", b"dref")
+
+
+def are_misplaced(path: Path) -> bool:
+    """Return whether chunks of a file overlap in part, or reach across the end of an atom. Raises
+    OSError."""
+    with path.open("rb") as file:
+        whole = list(atoms(file, 0, file.seek(0, 2)))
+        found = [chunks for atom in whole if atom.name == b"moov" for chunks in _all(file, atom)]
+    if not found:
+        return False
+    chunks = np.unique(np.concatenate(found), axis=0)  # sorted; one that is named twice once
+    begins = chunks[:, 0]
+    ends = begins + chunks[:, 1]
+    if (begins[1:] < np.maximum.accumulate(ends)[:-1]).any():
+        return True
+    starts = np.array([atom.start for atom in whole])
+    limits = np.array([atom.end for atom in whole])
+    is_there = begins < limits[-1]  # not behind what is left of a file that was cut
+    place = np.searchsorted(starts, begins[is_there], "right") - 1
+    return bool((place < 0).any() or (ends[is_there] > limits[place]).any())
+
+
+def _all(file: IO[bytes], movie: Atom) -> Iterator[np.ndarray]:
+    """Yield the chunks of each track whose tables are complete: (offset, bytes) each."""
+    for track in atoms(file, movie.start, movie.end):
+        if track.name != b"trak":
+            continue
+        try:
+            chunks = _of_track(file, track)
+        except (struct.error, IndexError, ValueError):
+            continue
+        if len(chunks):
+            yield chunks
+
+
+def _of_track(file: IO[bytes], track: Atom) -> np.ndarray:
+    """Return the chunks of a track, none if they lie in another file. Raises IndexError or
+    ValueError for tables that are damaged."""
+    references = body_of(file, inner(file, track, *REFERENCES))
+    tables = inner(file, track, *SAMPLES)
+    offsets = _offsets(file, tables)
+    runs = _table(body_of(file, inner(file, tables, b"stsc")), ">u4", 3)
+    is_here = len(references) >= 20 and references[19] & 1
+    if not is_here or not len(offsets) or not len(runs) or runs[0, 0] != 1:
+        return np.zeros((0, 2), np.int64)
+    lengths = np.diff(np.append(runs[:, 0], len(offsets) + 1))
+    counts = np.repeat(runs[:, 1], lengths)  # of samples in each chunk
+    sizes = body_of(file, inner(file, tables, b"stsz"))
+    size, count = np.frombuffer(sizes, ">u4", 2, 4).astype(np.int64)
+    behind = np.cumsum(counts)
+    if behind[-1] != count:
+        raise ValueError
+    if size:
+        return np.stack([offsets, counts * size], 1)
+    total = np.append(0, np.cumsum(np.frombuffer(sizes, ">u4", count, 12).astype(np.int64)))
+    return np.stack([offsets, total[behind] - total[behind - counts]], 1)
+
+
+def _offsets(file: IO[bytes], tables: Atom) -> np.ndarray:
+    """Return where the chunks of a track begin."""
+    names = [atom.name for atom in atoms(file, tables.start, tables.end)]
+    if b"co64" in names:
+        return _table(body_of(file, inner(file, tables, b"co64")), ">u8", 1)[:, 0]
+    return _table(body_of(file, inner(file, tables, b"stco")), ">u4", 1)[:, 0]
+
+
+def _table(body: bytes, form: str, columns: int) -> np.ndarray:
+    """Return the rows of a table, behind its version and count. Raises ValueError."""
+    count = int.from_bytes(body[4:8], "big")
+    return np.frombuffer(body, form, count * columns, 8).astype(np.int64).reshape(-1, columns)
