@@ -53,9 +53,11 @@ class Flac(Tagged):
             return None
         least, most = (int.from_bytes(blocks[0].body[at : at + 2], "big") for at in (0, 2))
         block = least if least == most else 0
-        if file.frames < 1 << 36 and samples_behind(self.path, start, end, block, file.frames):
+        states_length = file.frames < 1 << 36
+        if states_length and samples_behind(self.path, start, end, block, file.frames):
             return "it holds more samples than its header counts, and those are not read"
-        return named(frame_places(self.path, start, end, least == most, file.samplerate))
+        how = (least == most, file.samplerate, not states_length)
+        return named(frame_places(self.path, start, end, *how))
 
     @cached_property
     def blocks(self) -> list[Block]:

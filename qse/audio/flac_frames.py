@@ -38,7 +38,8 @@ class Frames:
     missing, and plays those that are there twice.
 
     start, end: offsets of the first frame and of the tags at the end. is_fixed: whether all frames
-    but the last have equally many samples. rate: in Hz. `places`: what is damaged, with the time.
+    but the last have equally many samples. rate: in Hz. from_zero: whether the first number has to
+    be 0. `places`: what is damaged, with the time.
     """
 
     data: FileBytes
@@ -46,6 +47,7 @@ class Frames:
     end: int
     is_fixed: bool
     rate: int
+    from_zero: bool = False
     places: list[str] = field(default_factory=list)
     _checked: int = 0  # bytes of which a checksum was computed
 
@@ -55,6 +57,10 @@ class Frames:
         other: Head | None = None  # behind it, with another number: a frame, or bytes within one
         position = 0  # samples up to the end of the last frame
         for at, head in self._heads():
+            if last is None and self.from_zero and head.number:
+                missing = head.number * (1 if head.counts_samples else head.samples)
+                note(self.places, f"{missing / self.rate:.2f} s are missing at 0.00 s")
+                position = missing
             if last and not self._is_next(last[1], head):
                 alone = not (other and self._is_next(other, head))
                 if alone and not self._is_whole(last[0], at):
@@ -101,11 +107,13 @@ class Frames:
         return max(0, missing)
 
 
-def frame_places(path: Path, start: int, end: int, is_fixed: bool, rate: int) -> list[str]:
+def frame_places(
+    path: Path, start: int, end: int, is_fixed: bool, rate: int, from_zero: bool = False
+) -> list[str]:
     """Return in words where frames of a FLAC file are missing or out of order; see Frames. Raises
     OSError."""
     with path.open("rb") as file:
-        found = Frames(FileBytes(file), start, end, is_fixed, max(1, rate))
+        found = Frames(FileBytes(file), start, end, is_fixed, max(1, rate), from_zero)
         found.follow()
     return found.places
 

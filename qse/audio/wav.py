@@ -46,6 +46,7 @@ EDGES = (1 << 31, 1 << 32)
 NEAR = 1 << 12  # headers written into a pipe announce a length at an edge or up to this below
 TAGS = 1 << 16  # most bytes of tags after the announced samples
 BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", "NMS_ADPCM_32")
+MPEG = (0x50, 0x55)  # codings
 UNFINISHED = 512  # more bytes than this after an empty data chunk are samples, not tags
 
 EXTENSIBLE = 0xFFFE
@@ -106,6 +107,12 @@ class Wav(Chunked):
         unfinished = riff is not None and self.state.st_size - int(riff[1]) > TAGS
         announced = any(edge - NEAR <= held <= edge for edge in EDGES)
         return behind >= 1 << 32 or ((announced or unfinished) and behind > TAGS)
+
+    def says_length(self) -> bool:
+        """Return whether the number of samples is known, which it is not of MP3 in WAV: the fact
+        chunk counts those that the encoder has added."""
+        order = self.container.dialect.order if self.container else "little"
+        return int.from_bytes(self._format[:2], order) not in MPEG
 
     def samples(self, file: soundfile.SoundFile) -> int:
         """Return the samples without those that fill the last block of ADPCM and GSM, and without

@@ -106,3 +106,12 @@ def test_intact_frames_behind_a_header_without_a_length(tmp_path):
     done = subprocess.run(line, check=True, capture_output=True)
     (tmp_path / "a.flac").write_bytes(done.stdout)
     assert outcome(tmp_path / "a.flac") == (40_000, "")
+
+
+def test_first_frames_that_are_missing_from_a_file_without_a_length(path):
+    count = len(frames_of(path)[1])
+    rewritten(path, list(range(20, count)))
+    data = bytearray(path.read_bytes())
+    data[21:26] = bytes([data[21] & 0xF0, 0, 0, 0, 0])  # the number of samples in STREAMINFO
+    path.write_bytes(data)
+    assert "5.12 s are missing at 0.00 s" in outcome(path)[1]

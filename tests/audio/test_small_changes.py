@@ -194,3 +194,14 @@ def test_an_rf64_file_that_was_never_finished_is_salvaged(tmp_path):
     with open_audio(path, salvage=True) as source:
         found = np.concatenate(list(source.blocks()))[:, 0]
     np.testing.assert_array_equal(found[: len(wanted)], wanted)
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("rate", [16000, 44100])
+def test_mp3_in_wav_is_read(tmp_path, rate):
+    """Its fact chunk counts what the encoder has added."""
+    path = made(tmp_path / "a.wav", "-c:a", "libmp3lame", rate=rate)
+    count, said = read(path)
+    assert said == "" and abs(count - len(AUDIO)) < 4000
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert "cut" in read(path)[1]
