@@ -97,6 +97,11 @@ class Mp3(Tagged):
             return None
         return f"its header states {lacking} more frames than there are"
 
+    def missing_at_end(self, file: soundfile.SoundFile) -> str | None:
+        if self.first.is_changed:
+            return "the frame that states its length differs from its checksum"
+        return super().missing_at_end(file)
+
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(self.frames.places(self.first_rate or sample_rate))
 

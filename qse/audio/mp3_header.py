@@ -7,6 +7,9 @@ MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPE
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 )
+ENCODER = 120  # offset of its name in the header, where that has all fields
+CHECKSUM = 154  # offset of the checksum
+COVERED = 190  # bytes
 
 
 @dataclass(frozen=True)
@@ -14,11 +17,13 @@ class FirstFrame:
     """The first frame of an MP3 file.
 
     start: its offset. head: its four bytes. header: its Xing or Info header, empty without one.
+    is_changed: whether that differs from the checksum that LAME has put behind it.
     """
 
     start: int
     head: bytes
     header: bytes
+    is_changed: bool = False
 
     @property
     def says_length(self) -> bool:
@@ -65,4 +70,30 @@ def first_frame(file: IO[bytes], start: int) -> FirstFrame:
     file.seek(start)
     frame = file.read(256)
     at = max(frame.find(b"Xing"), frame.find(b"Info"))
-    return FirstFrame(start, frame[:4], frame[at:] if 0 <= at < len(frame) - 7 else b"")
+    if not 0 <= at < len(frame) - 7:
+        return FirstFrame(start, frame[:4], b"")
+    return FirstFrame(start, frame[:4], frame[at:], _is_changed(frame, at))
+
+
+def _is_changed(frame: bytes, at: int) -> bool:
+    """Return whether a frame differs from its checksum. at: offset of its Xing or Info header.
+
+    LAME takes all bytes before the checksum, ffmpeg, which keeps the name LAME in copies, COVERED
+    bytes with zeros in its place.
+    """
+    place = at + CHECKSUM
+    stated = int.from_bytes(frame[place : place + 2], "big")
+    if frame[at + ENCODER : at + ENCODER + 4] != b"LAME" or len(frame) < place + 2:
+        return False
+    other = frame[:place] + bytes(2) + frame[place + 2 :]
+    return stated not in (_crc(frame[:place]), _crc(other[:COVERED]))
+
+
+def _crc(data: bytes) -> int:
+    """Return the CRC-16 with the polynomial 0x8005, the lowest bit first."""
+    found = 0
+    for byte in data:
+        found ^= byte
+        for _ in range(8):
+            found = found >> 1 ^ (0xA001 if found & 1 else 0)
+    return found

@@ -205,3 +205,18 @@ def test_mp3_in_wav_is_read(tmp_path, rate):
     assert said == "" and abs(count - len(AUDIO)) < 4000
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     assert "cut" in read(path)[1]
+
+
+@needs_ffmpeg
+def test_a_changed_delay_of_lame_is_said(tmp_path):
+    """The frame that states it has a checksum, in copies of ffmpeg as well."""
+    for rate, channels in ((16000, 1), (44100, 2)):
+        path = tmp_path / "a.mp3"
+        audio = np.repeat(AUDIO[:, None], channels, 1)
+        soundfile.write(path, audio, rate)
+        copy = tmp_path / "b.mp3"
+        subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", path, "-c", "copy", copy], check=True)
+        assert read(path)[1] == read(copy)[1] == ""
+        data = path.read_bytes()
+        changed(path, max(data.find(b"Xing"), data.find(b"Info")) + 141, 0x80)
+        assert "the frame that states its length differs from its checksum" in read(path)[1]
