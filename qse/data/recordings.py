@@ -35,10 +35,15 @@ def read_channels(path: Path) -> tuple[np.ndarray, int]:
     name = str(path)
     with held_input(Path(path), name) as held, open_audio(held, name) as source:
         audio = np.concatenate(list(source.blocks()))
-    noticed = _noticed.get()
-    if source.damage and noticed is not None:
-        noticed.append(source.damage)
+    notice(source.damage)
     return audio.T.astype(np.float64), source.layout.sample_rate
+
+
+def notice(damage: str | None) -> None:
+    """Hand a sentence about a damaged file, if there is one, to `damage_noticed`."""
+    noticed = _noticed.get()
+    if damage and noticed is not None:
+        noticed.append(damage)
 
 
 @contextmanager

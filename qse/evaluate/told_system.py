@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ..data.datasets import Pair, by_name
+from ..data.recordings import notice
 from ..errors import UsageError
 from ..runtime.checksums import sha256_of
-from ..runtime.enrolment import keeping
+from ..runtime.enrolment import enroll, keeping
 from ..runtime.zoo import load
 from .computing_systems import ModelSystem, enhancing, timed
 from .system import Enhanced, Enhancer, System, file_of, matched
@@ -39,7 +40,9 @@ class ToldSystem(ModelSystem):
         enhancing(engine)(np.zeros(sample_rate, np.float32), sample_rate)
 
         def enhance(pair: Pair, noisy: np.ndarray) -> Enhanced:
-            kept = keeping(engine, file_of(pair, self.files, self.talkers))
+            told = enroll(file_of(pair, self.files, self.talkers), engine.path.parent)
+            notice(told.damage)
+            kept = keeping(engine, told.voice)
             return timed(enhancing(kept), pair, noisy, sample_rate)
 
         return enhance

@@ -32,13 +32,18 @@ def model(tmp_path):
     return graphs.talker(tmp_path / "one")
 
 
-def si_sdr(model, talkers=None):
-    """Return the scores of the utterances that have one, and the errors of the others."""
+def result_of(model, talkers=None):
+    """Return the evaluation of the model by SI-SDR."""
     system = find_system(str(model))
     system = told(system, talkers) if talkers else system
     folder = model.parent
     pairs = pair_folders(folder / "noisy", folder / "clean")
-    result = evaluate(system, pairs, folder / "out", metrics="si_sdr")
+    return evaluate(system, pairs, folder / "out", metrics="si_sdr")
+
+
+def si_sdr(model, talkers=None):
+    """Return the scores of the utterances that have one, and the errors of the others."""
+    result = result_of(model, talkers)
     scores = {row["name"]: row["si_sdr"] for row in result.rows if "si_sdr" in row}
     return scores, result.failed
 
@@ -64,3 +69,11 @@ def test_a_talker_that_is_missing_or_changed_is_noticed(model):
 def test_only_exported_models_are_told(model):
     with pytest.raises(UsageError, match="noisy is no exported model: leave talkers="):
         told(find_system("noisy"), model.parent / "talkers")
+
+
+def test_damage_of_a_talker_is_named(model):
+    """A header that states ten samples more."""
+    path = model.parent / "talkers/b.wav"
+    path.write_bytes(path.read_bytes()[:-40])
+    (name,) = result_of(model, model.parent / "talkers").damaged
+    assert name == "b"
