@@ -1,13 +1,15 @@
 """MP4 and QuickTime files."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Self
 
 from .formats import suffix_of
 from .inspection import Inspection
 from .mp4_chunks import are_misplaced
 from .mp4_items import copy_items, is_joined
-from .mp4_times import PADDING, tables_of
+from .mp4_times import PADDING, Tables, tables_of
 from .probe import Track
 from .suffixes import M4A, MediaForm
 
@@ -24,7 +26,8 @@ class Mp4(Inspection):
 
     family = "MP4"
     needs_ffmpeg = True
-    _is_joined = False
+    _fault: str | None = None
+    _tables: Mapping[int, Tables] = MappingProxyType({})
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
@@ -33,18 +36,20 @@ class Mp4(Inspection):
     @classmethod
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
-        found._is_joined = is_joined(file)
+        found._tables = tables_of(file)
+        if is_joined(file):
+            found._fault = "another file begins behind the first"
+        elif are_misplaced(file):
+            found._fault = "pieces of its sound lie one over another"
         return found
 
     def skipped_damage(self, sample_rate: int) -> str | None:
-        if self._is_joined:
-            return "another file begins behind the first"
-        return "pieces of its sound lie one over another" if are_misplaced(self.path) else None
+        return self._fault
 
     def stated_seconds(self, track: Track) -> float:
         if not track.sample_rate:
             return 0.0
-        if tables := tables_of(self.path, track.index):
+        if tables := self._tables.get(track.index):
             return tables.seconds(track.sample_rate)
         if self.media is None or self.media.pictures or len(self.media.tracks) > 1:
             return 0.0

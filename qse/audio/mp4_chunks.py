@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -17,12 +16,11 @@ SAMPLES = (b"mdia", b"minf", b"stbl")  # the way to the tables of a track
 REFERENCES = (b"mdia", b"minf", b"dinf", b"dref")
 
 
-def are_misplaced(path: Path) -> bool:
-    """Return whether chunks of a file overlap in part, or reach across the end of an atom. Raises
-    OSError."""
-    with path.open("rb") as file:
-        whole = list(atoms(file, 0, file.seek(0, 2)))
-        found = [chunks for atom in whole if atom.name == b"moov" for chunks in _all(file, atom)]
+def are_misplaced(file: IO[bytes]) -> bool:
+    """Return whether chunks of an open file overlap in part, or reach across the end of an atom.
+    Raises OSError."""
+    whole = list(atoms(file, 0, file.seek(0, 2)))
+    found = [chunks for atom in whole if atom.name == b"moov" for chunks in _all(file, atom)]
     if not found:
         return False
     chunks = np.unique(np.concatenate(found), axis=0)  # sorted; one that is named twice once

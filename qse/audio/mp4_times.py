@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -84,21 +84,21 @@ class Tables:
                 yield scale
 
 
-def tables_of(path: Path, index: int) -> Tables | None:
-    """Return the times of the track number `index`, from 0; None if it is no sound track, or its
-    times cannot be read. Raises OSError."""
-    with path.open("rb") as file:
-        try:
-            return _tables(file, index)
-        except (struct.error, IndexError):
-            return None
+def tables_of(file: IO[bytes]) -> dict[int, Tables]:
+    """Return the times of the sound tracks of an open file by their numbers among all tracks, from
+    0, without those that cannot be read. Raises OSError."""
+    found = {}
+    for movie in _among(file, Atom(b"", 0, 0, file.seek(0, 2)), b"moov"):
+        tracks = list(_among(file, movie, b"trak"))
+        for index, track in enumerate(tracks):
+            with suppress(struct.error, IndexError):
+                if tables := _tables(file, movie, track, alone=len(tracks) == 1):
+                    found[index] = tables
+        break
+    return found
 
 
-def _tables(file: IO[bytes], index: int) -> Tables | None:
-    whole = Atom(b"", 0, 0, file.seek(0, 2))
-    movie = inner(file, whole, b"moov")
-    tracks = [atom for atom in atoms(file, movie.start, movie.end) if atom.name == b"trak"]
-    track = tracks[index]
+def _tables(file: IO[bytes], movie: Atom, track: Atom, alone: bool) -> Tables | None:
     sound = inner(file, track, b"mdia")
     if body_of(file, inner(file, sound, b"hdlr"))[8:12] != b"soun":
         return None
@@ -114,7 +114,7 @@ def _tables(file: IO[bytes], index: int) -> Tables | None:
         lasts if lasts < (1 << 64 if head[0] else 1 << 32) - 1 else 0,
         _edits(file, track),
         _sum(body_of(file, inner(file, sound, b"minf", b"stbl", b"stts"))),
-        _fragments(file, movie) / scale if len(tracks) == 1 else 0.0,
+        _fragments(file, movie) / scale if alone else 0.0,
     )
 
 
