@@ -73,7 +73,7 @@ export class Engine {
     return new TwoGridSession(first, second, this.secondGrid, this.hopLength);
   }
 
-  oneGrid(module, beginning = {}) {
+  oneGrid(module = this.module, beginning = {}) {
     if (!module) return new PublicSession(this, beginning);
     const { inputNames, outputNames, handler } = this.runtime;
     const shapes = [[1, this.graphHopLength], ...this.states.map(({ shape }) => shape)];
