@@ -6,7 +6,8 @@ import numpy as np
 import soundfile
 
 from qse.audio.formats import Layout
-from qse.audio.reader import AudioFile
+from qse.audio.reader import AudioFile, open_audio
+from qse.errors import QseError
 
 KINDS = [
     *(
@@ -49,6 +50,17 @@ def read(path: Path) -> int:
     """Return the samples per channel that can be read."""
     with AudioFile(path) as source:
         return sum(len(block) for block in source.blocks())
+
+
+def outcome(path: Path, salvage: bool = False, stop: float = np.inf) -> tuple[int, str]:
+    """Return the samples per channel that are read, `stop` at least, and what is said of damage, or
+    the reason of a refusal."""
+    try:
+        with open_audio(path, salvage=salvage) as source:
+            count = sum(map(len, source.blocks(stop)))
+            return count, source.damage or ""
+    except QseError as error:
+        return 0, str(error)
 
 
 def ogg_checksum(page: bytes) -> int:

@@ -21,8 +21,8 @@ ALIGNED = 4  # bytes in which 20 or 24 bits may stand
 
 @dataclass(frozen=True)
 class Packets:
-    """What the packet table of a file states: the number of packets, how many samples per channel
-    are valid, how many sizes there are, and their sum in bytes."""
+    """Hold what the packet table of a file states: the number of packets, how many samples per
+    channel are valid, how many sizes there are, and their sum in bytes."""
 
     count: int
     valid: int

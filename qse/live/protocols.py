@@ -116,7 +116,7 @@ class LiveInput(Protocol):
 
     @property
     def damage(self) -> str | None:
-        """What is known of the damage of that file, once its end is reached; a sentence."""
+        """Return a sentence about the damage of that file, once its end is reached."""
 
     @property
     def devices(self) -> Sequence[DevicePort]: ...

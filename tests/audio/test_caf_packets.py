@@ -2,23 +2,12 @@
 
 import numpy as np
 import pytest
-from audio_files import make
+from audio_files import make, outcome
 from tagged_files import ffmpeg, needs_ffmpeg
 
 from qse.audio.caf import Caf
-from qse.audio.reader import open_audio
-from qse.errors import QseError
 
 SAMPLES = 50_000
-
-
-def outcome(path) -> tuple[int, str]:
-    """Return the samples that are read, and what is said of damage or the reason of a refusal."""
-    try:
-        with open_audio(path) as file:
-            return sum(map(len, file.blocks())), file.damage or ""
-    except QseError as error:
-        return 0, str(error)
 
 
 def noise(channels: int = 1) -> np.ndarray:

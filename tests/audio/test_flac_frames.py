@@ -6,25 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audio_files import make, tone
+from audio_files import make, outcome, tone
 from tagged_files import ffmpeg, needs_ffmpeg, needs_sox
 
 from qse.audio.flac_blocks import read_blocks
 from qse.audio.flac_frames import _crc, frame_places, head_of
-from qse.audio.reader import open_audio
-from qse.errors import QseError
 
 RATE = 16000
-
-
-def outcome(path: Path, salvage: bool = False) -> tuple[int, str]:
-    """Return the samples that were read, and what was said."""
-    try:
-        with open_audio(path, salvage=salvage) as source:
-            read = sum(map(len, source.blocks()))
-            return read, source.damage or ""
-    except QseError as error:
-        return 0, str(error)
 
 
 def frames_of(path: Path) -> tuple[bytes, list[bytes]]:

@@ -1,15 +1,10 @@
 """Sound behind the samples that a header counts, or in another form than the beginning, is not left
 out without a word."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from audio_files import make, tone
+from audio_files import make, outcome, tone
 from tagged_files import ffmpeg, needs_ffmpeg
-
-from qse.audio.reader import open_audio
-from qse.errors import QseError
 
 KINDS = ("wav", "rf64", "aiff", "caf", "w64", "au", "flac")
 FIELDS = {  # suffix -> the field that counts bytes or samples: what is before it, offset, bytes
@@ -21,16 +16,6 @@ FIELDS = {  # suffix -> the field that counts bytes or samples: what is before i
     "au": (b".snd", 8, 4, "big"),
     "flac": (b"fLaC", 22, 4, "big"),
 }
-
-
-def outcome(path: Path, salvage: bool = False) -> tuple[int, str]:
-    """Return the samples that were read, and what was said."""
-    try:
-        with open_audio(path, salvage=salvage) as source:
-            read = sum(map(len, source.blocks()))
-            return read, source.damage or ""
-    except QseError as error:
-        return 0, str(error)
 
 
 def halved(data: bytes, suffix: str) -> bytes:

@@ -6,25 +6,15 @@ import subprocess
 import numpy as np
 import pytest
 import soundfile
+from audio_files import outcome
 from speech import voice
 from tagged_files import needs_ffmpeg
 
 from qse.audio.reader import open_audio
-from qse.errors import QseError
 
 RATE = 16000
 SECONDS = 8
 AUDIO = np.tile(voice(SECONDS / 4), 4).astype(np.float32)
-
-
-def read(path, stop=np.inf):
-    """Return (samples, what is said), an error in place of both."""
-    try:
-        with open_audio(path) as source:
-            count = sum(map(len, source.blocks(stop)))
-            return count, source.damage or ""
-    except QseError as error:
-        return 0, str(error)
 
 
 def made(path, *options, rate=RATE):
@@ -53,26 +43,26 @@ def zeros(path, begin, end):
 @pytest.mark.parametrize("suffix", ["tta", "wv"])
 def test_checksums_of_samples_are_compared(tmp_path, suffix):
     path = made(tmp_path / f"a.{suffix}")
-    count, said = read(path)
+    count, said = outcome(path)
     assert (count, said) == (len(AUDIO), "")
     changed(path, path.stat().st_size // 2, 1)
-    assert "is damaged" in read(path)[1]
+    assert "is damaged" in outcome(path)[1]
 
 
 @needs_ffmpeg
 @pytest.mark.parametrize("suffix", ["m4a", "mka", "aac", "spx", "tta"])
 def test_damage_within_a_part_is_said(tmp_path, suffix):
     path = made(tmp_path / f"a.{suffix}")
-    assert read(path, 5 * RATE)[1] == ""
+    assert outcome(path, stop=5 * RATE)[1] == ""
     zeros(path, 0.4, 0.45)
-    assert "damaged" in read(path)[1]
-    assert "damaged" in read(path, 6 * RATE)[1]
+    assert "damaged" in outcome(path)[1]
+    assert "damaged" in outcome(path, stop=6 * RATE)[1]
 
 
 def test_a_part_of_a_whole_file_is_read_without_alarm(tmp_path):
     path = tmp_path / "a.flac"
     soundfile.write(path, AUDIO, RATE)
-    count, said = read(path, 2 * RATE)
+    count, said = outcome(path, stop=2 * RATE)
     assert 2 * RATE <= count < len(AUDIO) and said == ""
 
 
@@ -90,17 +80,17 @@ def test_a_missing_mp3_frame_is_said_although_the_length_is_stated(tmp_path, how
     """The encoder's samples at the end fill the count."""
     path = tmp_path / "a.mp3"
     soundfile.write(path, AUDIO, RATE, bitrate_mode="CONSTANT", compression_level=0.5)
-    count, said = read(path)
+    count, said = outcome(path)
     assert (count, said) == (len(AUDIO), "")
     data = path.read_bytes()
     frames = frames_of(data)
     at = frames[40]
     if how == "removed":
         path.write_bytes(data[:at] + data[frames[41] :])
-        assert "states 1 more frames than there are" in read(path)[1]
+        assert "states 1 more frames than there are" in outcome(path)[1]
     else:
         changed(path, at + 1, 0x40)
-        assert "bytes are no frames at 1.44 s" in read(path)[1]
+        assert "bytes are no frames at 1.44 s" in outcome(path)[1]
 
 
 @pytest.mark.parametrize(
@@ -117,10 +107,10 @@ def test_a_missing_mp3_frame_is_said_although_the_length_is_stated(tmp_path, how
 def test_headers_of_a_byte_for_a_sample_are_compared(tmp_path, form, subtype, at, mask):
     path = tmp_path / f"a.{form.lower()}"
     soundfile.write(path, AUDIO, RATE, format=form, subtype=subtype)
-    count, said = read(path)
+    count, said = outcome(path)
     assert (count, said) == (len(AUDIO), "")
     changed(path, at if at >= 0 else path.read_bytes().index(b"SSND") + 10, mask)
-    assert "is damaged" in read(path)[1] or "is not an audio file" in read(path)[1]
+    assert "is damaged" in outcome(path)[1] or "is not an audio file" in outcome(path)[1]
 
 
 @pytest.mark.parametrize("subtype", ["GSM610", "MS_ADPCM"])
@@ -128,9 +118,9 @@ def test_headers_of_a_byte_for_a_sample_are_compared(tmp_path, form, subtype, at
 def test_a_wrong_fact_chunk_cuts_nothing(tmp_path, subtype, bit):
     path = tmp_path / "a.wav"
     soundfile.write(path, AUDIO, RATE, subtype=subtype)
-    assert read(path) == (len(AUDIO), "")
+    assert outcome(path) == (len(AUDIO), "")
     changed(path, path.read_bytes().index(b"fact") + 8 + bit // 8, 1 << bit % 8)
-    count, said = read(path)
+    count, said = outcome(path)
     assert count >= len(AUDIO) or said
 
 
@@ -141,7 +131,7 @@ def test_chunks_behind_an_id3_tag_are_compared(tmp_path, form):
     soundfile.write(path, AUDIO, RATE, format=form, subtype="PCM_16")
     tag = b"ID3\3\0\0\0\0\0\x0b" + b"TIT2\0\0\0\1\0\0\0"
     path.write_bytes(tag + path.read_bytes())
-    assert read(path) == (len(AUDIO), "")
+    assert outcome(path) == (len(AUDIO), "")
     data = path.read_bytes()
     sound = data.rindex(b"SSND" if form == "AIFF" else b"data") + 4
     width = {"CAF": 8, "RF64": 8, "W64": 8}.get(form, 4)
@@ -149,7 +139,7 @@ def test_chunks_behind_an_id3_tag_are_compared(tmp_path, form):
     order = "big" if form in ("AIFF", "CAF") else "little"
     half = int.from_bytes(data[place : place + width], order) // 2
     path.write_bytes(data[:place] + half.to_bytes(width, order) + data[place + width :])
-    assert "damaged" in read(path)[1] or "cut" in read(path)[1]
+    assert "damaged" in outcome(path)[1] or "cut" in outcome(path)[1]
 
 
 @needs_ffmpeg
@@ -157,18 +147,18 @@ def test_chunks_behind_an_id3_tag_are_compared(tmp_path, form):
 def test_what_matroska_states_is_compared(tmp_path, codec):
     """The duration of a file with one sound track, as its header has it."""
     path = made(tmp_path / "a.mka", "-c:a", codec, "-write_crc32", "0")
-    assert read(path)[1] == ""
+    assert outcome(path)[1] == ""
     data = path.read_bytes()
     at = data.index(b"\x44\x89\x88") + 3
     path.write_bytes(data[:at] + np.array(9000.0, ">f8").tobytes() + data[at + 8 :])
-    assert "more than there are" in read(path)[1]
+    assert "more than there are" in outcome(path)[1]
 
 
 @needs_ffmpeg
 def test_what_ffprobe_guesses_is_not_compared(tmp_path):
     """A stream has no duration; that of PCM is guessed by the size of the file."""
     path = made(tmp_path / "a.mka", "-c:a", "pcm_s16le", "-live", "1")
-    assert read(path) == (len(AUDIO), "")
+    assert outcome(path) == (len(AUDIO), "")
 
 
 @needs_ffmpeg
@@ -176,10 +166,10 @@ def test_what_ffprobe_guesses_is_not_compared(tmp_path):
 @pytest.mark.parametrize("codec", ["wmav1", "wmav2"])
 def test_what_wma_states_is_compared(tmp_path, rate, codec):
     path = made(tmp_path / "a.wma", "-c:a", codec, rate=rate)
-    assert read(path)[1] == ""
+    assert outcome(path)[1] == ""
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    assert read(path)[1]
+    assert outcome(path)[1]
 
 
 def test_an_rf64_file_that_was_never_finished_is_salvaged(tmp_path):
@@ -190,7 +180,7 @@ def test_an_rf64_file_that_was_never_finished_is_salvaged(tmp_path):
     data = bytearray(path.read_bytes())
     data[20:44] = bytes(24)
     path.write_bytes(data)
-    assert "its header is unfinished" in read(path)[1]
+    assert "its header is unfinished" in outcome(path)[1]
     with open_audio(path, salvage=True) as source:
         found = np.concatenate(list(source.blocks()))[:, 0]
     np.testing.assert_array_equal(found[: len(wanted)], wanted)
@@ -201,10 +191,10 @@ def test_an_rf64_file_that_was_never_finished_is_salvaged(tmp_path):
 def test_mp3_in_wav_is_read(tmp_path, rate):
     """Its fact chunk counts what the encoder has added."""
     path = made(tmp_path / "a.wav", "-c:a", "libmp3lame", rate=rate)
-    count, said = read(path)
+    count, said = outcome(path)
     assert said == "" and abs(count - len(AUDIO)) < 4000
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    assert "cut" in read(path)[1]
+    assert "cut" in outcome(path)[1]
 
 
 @needs_ffmpeg
@@ -216,7 +206,7 @@ def test_a_changed_delay_of_lame_is_said(tmp_path):
         soundfile.write(path, audio, rate)
         copy = tmp_path / "b.mp3"
         subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", path, "-c", "copy", copy], check=True)
-        assert read(path)[1] == read(copy)[1] == ""
+        assert outcome(path)[1] == outcome(copy)[1] == ""
         data = path.read_bytes()
         changed(path, max(data.find(b"Xing"), data.find(b"Info")) + 141, 0x80)
-        assert "the frame that states its length differs from its checksum" in read(path)[1]
+        assert "the frame that states its length differs from its checksum" in outcome(path)[1]

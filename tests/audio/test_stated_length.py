@@ -5,10 +5,8 @@ import subprocess
 import numpy as np
 import pytest
 import soundfile
+from audio_files import outcome
 from tagged_files import ffmpeg, needs_ffmpeg, needs_sox, wav
-
-from qse.audio.reader import open_audio
-from qse.errors import QseError
 
 pytestmark = needs_ffmpeg
 FORMS = {
@@ -26,16 +24,6 @@ FORMS = {
 def run(line) -> bytes:
     """Return what a program prints."""
     return subprocess.run(line, check=True, capture_output=True).stdout
-
-
-def outcome(path) -> tuple[int, str]:
-    """Return the samples that are read, and what is said of damage or the reason of a refusal."""
-    try:
-        with open_audio(path) as file:
-            samples = sum(map(len, file.blocks()))
-            return samples, file.damage or ""
-    except QseError as error:
-        return 0, str(error)
 
 
 @pytest.fixture(params=FORMS)

@@ -32,7 +32,8 @@ class ChannelPath {
   }
 }
 
-function join(parts) {
+/** Return all samples of `parts` as one Float32Array. */
+export function join(parts) {
   const joined = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -2,6 +2,7 @@
 
 import { QUALITY, Resampler } from "../audio/resampler.js";
 import { FileError } from "../audio/wav.js";
+import { join } from "./enhance.js";
 
 const SPEAKING = 10 ** -3.5; // of the power of the loudest hop
 const LONGEST = 60; // seconds of a recording that are used
@@ -61,9 +62,7 @@ async function mono(reader, rate) {
     parts.push(resampler.process(mean));
   }
   parts.push(resampler.finish());
-  const joined = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  parts.reduce((at, part) => (joined.set(part, at), at + part.length), 0);
-  return joined;
+  return join(parts);
 }
 
 function power(samples) {
