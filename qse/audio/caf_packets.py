@@ -57,6 +57,8 @@ def contradiction(description: bytes, packets: Packets | None, there: int) -> st
     _, coding, _, size, samples, channels, bits = DESCRIPTION.unpack(
         description[: DESCRIPTION.size]
     )
+    if coding != LINEAR and coding.lower() == LINEAR:  # ffmpeg takes it for 8 bits
+        return f"its header states an unknown coding, {ascii(coding)[1:]}"
     if size == 0 and packets:
         if (packets.sizes, packets.total) != (packets.count, there):
             return f"its packet table states {packets.total} bytes of {there}"

@@ -12,6 +12,7 @@ from .checks import check_file
 from .flac import Flac
 from .foreign import Foreign
 from .formats import suffix_of
+from .gsm import Gsm
 from .id3_frames import tag_size
 from .inspection import HEAD, Inspection
 from .matroska import Matroska
@@ -39,8 +40,8 @@ def inspect(path: Path) -> Inspection:
         tag = tag_size(head)
         if not tag:
             family, kind = _recognised(head)
-            if kind is None and suffix_of(path) == "mp3" and _begins_late(file):
-                return Mp3.of(path, "MP3", file, head)
+            if kind is None:
+                family, kind = _by_suffix(suffix_of(path), file)
             return family.of(path, kind, file, head)
         file.seek(tag)
         family, kind = _recognised(file.read(HEAD))
@@ -49,11 +50,17 @@ def inspect(path: Path) -> Inspection:
         return family.of(path, kind or "MP3", file, b"")
 
 
-def _begins_late(file: IO[bytes]) -> bool:
-    """Return whether frames of MP3 come behind other bytes, as in a stream that was recorded from
-    the middle of a frame on: libsndfile reads such a file by its suffix."""
+def _by_suffix(suffix: str, file: IO[bytes]) -> tuple[type[Inspection], str | None]:
+    """Return what a file is that begins like none: one of frames without a header of the file, as
+    it is recorded from the middle of a frame on."""
+    if suffix == "aac":
+        return Adts, Adts.family
+    if suffix == "gsm":
+        return Gsm, Gsm.family
     file.seek(0)
-    return has_frames(file.read(LATEST))
+    if suffix == "mp3" and has_frames(file.read(LATEST)):  # libsndfile reads it by its suffix
+        return Mp3, Mp3.family
+    return Inspection, None
 
 
 def inspected(path: Path, name: str) -> Inspection:

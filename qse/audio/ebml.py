@@ -27,11 +27,12 @@ IN_SEGMENT = (
 TIMESTAMP = 0xE7
 BLOCKS = (0xA3, 0xA1)  # simple, and in a group
 GROUP = 0xA0
-IN_CLUSTER = (TIMESTAMP, 0x5854, 0xA7, 0xAB, BLOCKS[0], GROUP, 0xAF, *EVERYWHERE)
+IN_CLUSTER = (TIMESTAMP, 0x5854, 0xA7, 0xAB, BLOCKS[0], GROUP, *EVERYWHERE)
 IN_GROUP = (
     *(BLOCKS[1], 0xA2, 0x75A1, 0x9B, 0xFA, 0xFB, 0xFD, 0xA4, 0x75A2, 0x8E, 0xC8),
     *EVERYWHERE,
 )
+WHOLE_NUMBERS = (TIMESTAMP, 0xA7, 0xAB, 0x9B, 0xFA, 0xFB, 0xFD)  # of eight bytes at most
 TRACK = 0xAE
 NUMBER = 0xD7
 SCALE = 0x2AD7B1  # nanoseconds of a unit of time
@@ -110,6 +111,9 @@ class Elements:
         if found is None or found.number not in known:
             self.damaged("bytes are no element")
             return None
+        if found.number in WHOLE_NUMBERS and (found.end is None or found.end - found.body > 8):
+            self.damaged("an element is damaged")
+            return None
         if found.end is not None and found.end > end:
             is_cut = end == len(self.data)
             self.damaged("its end is missing" if is_cut else "an element is damaged")
@@ -140,10 +144,14 @@ class Elements:
         return end
 
     def _group(self, at: int, end: int) -> None:
+        has_block = False
         while at < end and (found := self._next(at, end, IN_GROUP)):
             if found.number in BLOCKS:
                 self._block(found.body)
+                has_block = True
             at = end if found.end is None else found.end
+        if at == end and not has_block:
+            self.damaged("a group holds no block")
 
     def _block(self, at: int) -> None:
         track = _size(self.data, at)

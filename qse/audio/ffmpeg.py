@@ -14,9 +14,10 @@ from .checks import BLOCK, SALVAGE, checked, rate_fault
 from .content import inspected
 from .ffmpeg_input import PLAYLIST, input_file, is_installed, last_message, need_ffmpeg
 from .ffmpeg_process import Child
-from .formats import Layout
+from .formats import Layout, suffix_of
 from .inspection import Inspection
 from .probe import SURE, Media, Track
+from .suffixes import FOREIGN
 from .time_stamps import FAR, REPORTING, corrupt_text, errors, jumps_far, jumps_text, timing
 
 CHECKSUMS = ("-err_detect", "crccheck")  # of WavPack, TTA and others, which it else ignores
@@ -146,6 +147,8 @@ class FfmpegDecoder:
         """Yield in words what may be missing from `read` samples, which ffmpeg calls no error."""
         if self._track is None:
             return
+        if self.inspection.kind is None and suffix_of(self.inspection.path) in FOREIGN:
+            yield "it does not begin like a file of its name"
         yield corrupt_text(printed, self._track.index)
         missing = self.inspection.stated_seconds(self._track) - read / self.layout.sample_rate
         if missing > TOLERATED:

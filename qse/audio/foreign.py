@@ -3,9 +3,16 @@
 import struct
 from functools import cached_property
 
+from . import avi
+from .damage_text import named
 from .inspection import Inspection
 from .probe import Track
 
+# words of 16 and of 14 bits, and of an extension alone
+DTS = (
+    *(b"\x7f\xfe\x80\x01", b"\xfe\x7f\x01\x80", b"\x1f\xff\xe8\x00", b"\xff\x1f\x00\xe8"),
+    b"\x64\x58\x20\x25",
+)
 MAGIC = {  # how files begin -> kind
     b"\x30\x26\xb2\x75\x8e\x66\xcf\x11": "WMA",
     b"#!AMR": "AMR",
@@ -18,7 +25,8 @@ MAGIC = {  # how files begin -> kind
     b"FLV\1": "FLV",
     b".SoX": "SoX",
     b"XoS.": "SoX",
-    b"\x7f\xfe\x80\x01": "DTS",
+    b"\x77\x0b": "AC-3",
+    **dict.fromkeys(DTS, "DTS"),
     b"\x06\x0e\x2b\x34": "MXF",
     b"\0\0\1\xba": "MPEG-PS",
 }
@@ -48,6 +56,8 @@ class Foreign(Inspection):
             return "AVI"
         if _is_transport_stream(head):
             return "MPEG-TS"
+        if len(head) > 1 and head[0] == 0x56 and head[1] & 0xE0 == 0xE0:
+            return "LATM"
         if len(head) > 3 and head[0] == 0xFF and head[1] & 0xE6 == 0xE4:  # a frame of layer II
             return "MP2" if head[2] >> 4 not in (0, 15) else None
         return None
@@ -59,6 +69,9 @@ class Foreign(Inspection):
         with self.path.open("rb") as file:
             stated = int.from_bytes(file.read(RIFF)[4:], "little")
         return RIFF + stated > self.state.st_size and stated < (1 << 31)
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        return named(avi.damaged_places(self.path)) if self.kind == "AVI" else None
 
     def stated_seconds(self, track: Track) -> float:
         if self.kind == "AVI":

@@ -8,6 +8,7 @@ from .inspection import Inspection
 from .probe import Track
 
 DURATION = re.compile(b"\x44\x89[\x84\x88]")  # its identifier, and the bytes of a float
+TRACK_DURATION = re.compile(r"(\d\d):(\d\d):(\d\d\.\d+)$")  # a tag of a track
 BEGINNING = 1 << 16  # bytes in which it lies
 
 
@@ -22,8 +23,12 @@ class Matroska(Inspection):
         return "Matroska" if head.startswith(b"\x1a\x45\xdf\xa3") else None
 
     def stated_seconds(self, track: Track) -> float:
-        if self.media is None or self.media.pictures or len(self.media.tracks) > 1:
+        if self.media is None:
             return 0.0
+        if self.media.pictures or len(self.media.tracks) > 1:
+            said = TRACK_DURATION.match(track.tags.get("DURATION", ""))
+            hours, minutes, seconds = map(float, said.groups()) if said else (0.0, 0.0, 0.0)
+            return hours * 3600 + minutes * 60 + seconds - track.begin
         with self.path.open("rb") as file:
             is_stated = DURATION.search(file.read(BEGINNING))
         return self.media.seconds if is_stated else 0.0  # else ffprobe guesses it of PCM

@@ -12,13 +12,14 @@ import numpy as np
 from .mp4_items import Atom, atoms
 from .mp4_times import body_of, inner
 
+HOLDER = b"mdat"  # of samples
 SAMPLES = (b"mdia", b"minf", b"stbl")  # the way to the tables of a track
 REFERENCES = (b"mdia", b"minf", b"dinf", b"dref")
 
 
 def are_misplaced(file: IO[bytes]) -> bool:
-    """Return whether chunks of an open file overlap in part, or reach across the end of an atom.
-    Raises OSError."""
+    """Return whether chunks of an open file overlap in part, reach across the end of an atom, or
+    lie in one that holds no samples. Raises OSError."""
     whole = list(atoms(file, 0, file.seek(0, 2)))
     found = [chunks for atom in whole if atom.name == b"moov" for chunks in _all(file, atom)]
     if not found:
@@ -30,9 +31,11 @@ def are_misplaced(file: IO[bytes]) -> bool:
         return True
     starts = np.array([atom.start for atom in whole])
     limits = np.array([atom.end for atom in whole])
+    is_free = np.array([atom.name != HOLDER for atom in whole])
     is_there = begins < limits[-1]  # not behind what is left of a file that was cut
     place = np.searchsorted(starts, begins[is_there], "right") - 1
-    return bool((place < 0).any() or (ends[is_there] > limits[place]).any())
+    is_wrong = (place < 0) | (ends[is_there] > limits[place]) | is_free[place]
+    return bool(is_wrong.any())
 
 
 def _all(file: IO[bytes], movie: Atom) -> Iterator[np.ndarray]:

@@ -41,9 +41,9 @@ class Pages:
     streams: dict[bytes, Stream] = field(default_factory=dict)
     places: list[str] = field(default_factory=list)
     early: bool = False
-    is_joined: bool = False  # whether a stream begins behind the end of another one
+    is_joined: bool = False  # whether a stream begins behind pages with sound of another one
     losses: int = 0  # damaged pages, whose streams and numbers are unknown
-    _has_end: bool = False
+    _has_begun: bool = False
     _seconds: float = 0.0
 
     @property
@@ -71,7 +71,8 @@ class Pages:
         number = int.from_bytes(page[18:22], "little")
         begins = bool(page[5] & BEGIN)
         stream = self.streams.setdefault(page[14:18], Stream())
-        self.is_joined |= begins and self._has_end
+        self.is_joined |= begins and self._has_begun
+        self._has_begun |= not begins
         if begins:
             stream.rate, stream.skipped = rate_of(page[HEADER + page[26] :])
         elif stream.losses == self.losses and stream.expected not in (None, number):
@@ -79,12 +80,13 @@ class Pages:
         stream.expected = number + 1
         stream.losses = self.losses
         stream.ended = bool(page[5] & END)
-        self._has_end |= stream.ended
         position = int.from_bytes(page[6:14], "little", signed=True)
         if position >= 0:  # a packet ends on this page
             if stream.rate and position < stream.position and not begins:
                 self.damaged("positions go back")  # decoders leave out what lies behind
             stream.position = position
+        elif min(page[HEADER : HEADER + page[26]], default=255) < 255:
+            self.damaged("a position is missing")
         if stream.rate:
             self._seconds = max(0, stream.position - stream.skipped) / stream.rate
 

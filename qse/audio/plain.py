@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 AU_HEADER = 24  # bytes before the text in the header
 UNKNOWN = 0xFFFFFFFF  # bytes of samples of a file that goes to its end
 MOST_TEXT = 1 << 16  # bytes of it
+NIST_HEADER = 1024  # bytes
+NIST_LINE = re.compile(rb"^(\w+) -(?:i|s\d+) (\S+)", re.MULTILINE)
 
 
 class Au(Inspection):
@@ -55,11 +57,16 @@ class Nist(Inspection):
         return "NIST" if head.startswith(b"NIST_1A") else None
 
     @cached_property
+    def header(self) -> dict[bytes, bytes]:
+        """Return what the header states of numbers and words."""
+        with self.path.open("rb") as file:
+            return dict(NIST_LINE.findall(file.read(NIST_HEADER)))
+
+    @property
     def stated(self) -> int:
         """Return the samples per channel by the header, 0 if it does not say."""
-        with self.path.open("rb") as file:
-            said = re.search(rb"^sample_count -i (\d+)", file.read(1024), re.MULTILINE)
-        return int(said[1]) if said else 0
+        count = self.header.get(b"sample_count", b"")
+        return int(count) if count.isdigit() else 0
 
     def is_cut(self, file: soundfile.SoundFile) -> bool:
         return self.stated > file.frames
@@ -69,5 +76,17 @@ class Nist(Inspection):
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         if self.stated == file.frames:
-            return None
+            return self._unstated
         return f"its header states {self.stated} samples, and {file.frames} are there"
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        return super().skipped_damage(sample_rate) or self._unstated
+
+    @property
+    def _unstated(self) -> str | None:
+        """Return what the header does not say of the samples, which decoders would guess."""
+        if self.header.get(b"sample_n_bytes", b"1") == b"1":
+            needed, what = b"sample_coding", "coding"
+        else:
+            needed, what = b"sample_byte_format", "byte order"
+        return None if needed in self.header else f"its header states no {what} of its samples"

@@ -71,7 +71,7 @@ SUFFIXES = {
     "mov": Suffix(("MP4",), media=MOV),
     "mkv": Suffix(("Matroska",), media=MKV),
     "webm": Suffix(("Matroska",), media=WEBM),
-    "aac": Suffix(("AAC",)),
+    "aac": Suffix(("AAC", "LATM")),
     "amr": Suffix(("AMR",)),
     **dict.fromkeys(("wma", "wmv", "asf"), Suffix(("WMA",))),
     **dict.fromkeys(("ac3", "eac3"), Suffix(("AC-3",))),
@@ -85,7 +85,8 @@ SUFFIXES = {
     "tta": Suffix(("TTA",), media=TTA),
     **{"ape": Suffix(("APE",)), "tak": Suffix(("TAK",))},
     **{"dsf": Suffix(("DSF",)), "dts": Suffix(("DTS",))},
-    **{"gsm": Suffix(()), "loas": Suffix(()), "latm": Suffix(()), "sox": Suffix(("SoX",))},
+    **dict.fromkeys(("loas", "latm"), Suffix(("LATM",))),
+    **{"gsm": Suffix(("GSM",)), "sox": Suffix(("SoX",))},
 }
 FORMATS = {suffix: row.form for suffix, row in SUFFIXES.items() if row.form}
 MEDIA = {suffix: row.media for suffix, row in SUFFIXES.items() if row.media}

@@ -71,3 +71,14 @@ def test_table_of_no_use_is_no_traceback(tmp_path):
     path.write_bytes(whole[: at + 12] + b"\xff" * 24 + whole[at + 36 :])
     assert outcome(path)[1]
     assert Caf.at(path).packets.count == -1
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("subtype", ["PCM_16", "FLOAT"])
+@pytest.mark.parametrize("letter", range(4))
+def test_coding_in_capitals(tmp_path, subtype, letter):
+    """ffmpeg reads it as samples of 8 bits."""
+    path = make(tmp_path / "a.caf", noise(), subtype)
+    flip(path, b"desc", 8 + letter, 5)
+    samples, said = outcome(path)
+    assert not samples and "states an unknown coding, '" in said

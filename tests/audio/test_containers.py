@@ -2,6 +2,7 @@
 
 import os
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,14 +27,19 @@ def test_is_cut_refuses_a_truncated_file(tmp_path, suffix, subtype):
         read(path)
 
 
-def test_is_cut_accepts_an_ogg_without_end_mark(tmp_path):
-    path = make(tmp_path / "a.ogg", tone(48000), "VORBIS")
+def last_page(path: Path, offset: int, value: bytes) -> None:
+    """Change bytes of the last page of an Ogg file, and its checksum with them."""
     data = bytearray(path.read_bytes())
     page = data.rindex(b"OggS")
-    data[page + 5] &= ~4
+    data[page + offset : page + offset + len(value)] = value
     data[page + 22 : page + 26] = bytes(4)
     data[page + 22 : page + 26] = struct.pack("<I", ogg_checksum(data[page:]))
     path.write_bytes(data)
+
+
+def test_is_cut_accepts_an_ogg_without_end_mark(tmp_path):
+    path = make(tmp_path / "a.ogg", tone(48000), "VORBIS")
+    last_page(path, 5, b"\0")
     assert read(path) == 48000
 
 
@@ -41,15 +47,29 @@ def test_positions_of_an_ogg_that_go_back_are_damage(tmp_path):
     """Decoders take the last one for the end of the sound."""
     noise = 0.1 * np.random.default_rng(0).standard_normal((96000, 1))
     path = make(tmp_path / "a.ogg", noise.astype(np.float32), "VORBIS")
-    data = bytearray(path.read_bytes())
-    page = data.rindex(b"OggS")
-    data[page + 6 : page + 14] = struct.pack("<q", 100)
-    data[page + 22 : page + 26] = bytes(4)
-    data[page + 22 : page + 26] = struct.pack("<I", ogg_checksum(data[page:]))
-    path.write_bytes(data)
+    last_page(path, 6, struct.pack("<q", 100))
     assert soundfile.info(path).frames < 90000
     with pytest.raises(QseError, match="positions go back"):
         read(path)
+
+
+def test_last_page_of_an_ogg_without_a_position_is_damage(tmp_path):
+    """RFC 3533, section 6: -1 says that no packet ends there; decoders leave out what does."""
+    noise = 0.1 * np.random.default_rng(0).standard_normal((96000, 1))
+    path = make(tmp_path / "a.ogg", noise.astype(np.float32), "VORBIS")
+    last_page(path, 6, struct.pack("<q", -1))
+    with pytest.raises(QseError, match="a position is missing"):
+        read(path)
+
+
+def test_has_more_refuses_joined_files_of_one_number_without_the_mark_of_an_end(tmp_path):
+    """As a recorder leaves them that is killed, and appends with the same number."""
+    one = make(tmp_path / "a.ogg", tone(48000), "VORBIS")
+    last_page(one, 5, b"\0")
+    one.write_bytes(2 * one.read_bytes())
+    assert soundfile.info(one).frames < 50000
+    with pytest.raises(QseError, match="holds more than libsndfile reads"):
+        AudioFile(one)
 
 
 @pytest.mark.parametrize("suffix", ["mp3", "ogg"])

@@ -169,3 +169,50 @@ def test_salvage_reads_each_second_once_where_the_rate_changes(tmp_path, suffix)
     seconds = sound[: len(sound) // 4410 * 4410].reshape(-1, 4410)
     assert 60 <= len(seconds) <= 63
     assert np.sum(np.abs(seconds).max(1) < 0.01) <= 2  # no silence, but for the codecs' ends
+
+
+def with_pictures(folder: Path, *options: str) -> Path:
+    """Write 4 s of pictures, and of FLAC in blocks of 4,096 samples."""
+    sound = make(folder / "a.flac", tone(SAMPLES, 1), "PCM_16")
+    picture = ("-f", "lavfi", "-i", "testsrc=duration=4:size=64x48:rate=10")
+    path = folder / "a.mkv"
+    ffmpeg(*picture, "-i", sound, "-c:a", "copy", "-write_crc32", "0", *options, path)
+    return path
+
+
+@pytest.mark.parametrize("number", [0xA7, 0xAB, 0xAF])
+def test_a_last_block_that_became_another_element_is_named(tmp_path, number):
+    """ffmpeg takes it for the place or size of a cluster, or for an encrypted block."""
+    path = with_pictures(tmp_path)
+    assert read(path) == (SAMPLES, None)
+    data = bytearray(path.read_bytes())
+    last = max(at for at in range(len(data)) if data[at] == SIMPLE_BLOCK and is_sound(data, at))
+    data[last] = number
+    path.write_bytes(data)
+    with pytest.raises(QseError, match=r"is damaged: .* at \d\.\d\d s"):
+        read(path)
+
+
+def is_sound(data: bytearray, at: int) -> bool:
+    """Return whether a simple block of track 2 with a size of two bytes begins here."""
+    return data[at + 1] & 0xC0 == 0x40 and data[at + 3] == 0x82 and data[at + 6] & 0x7F == 0
+
+
+def test_a_group_without_a_block_is_named(tmp_path):
+    head = bytes.fromhex("1a45dfa38018538067ff")  # a segment and a cluster without a stated end
+    group = bytes.fromhex("a0839b8105")  # which holds a duration alone
+    path = tmp_path / "a.mkv"
+    path.write_bytes(head + bytes.fromhex("1f43b675ff e78100") + group)
+    assert damaged_places(path) == ["a group holds no block at 0.00 s"]
+
+
+def test_a_track_that_is_shorter_than_its_tag_says(tmp_path):
+    """Beside pictures the header states the length of both; the blocks of sound end earlier."""
+    path = with_pictures(tmp_path)
+    data = path.read_bytes()
+    assert data.count(b"00:00:04.000000000") == 2
+    for stated, said in ((4, None), (5, "its header states 1.00 s more than there are")):
+        text = b"00:00:0%d.000000000" % stated
+        path.write_bytes(data.replace(b"00:00:04.000000000", text))
+        count, damage = read(path)
+        assert count == SAMPLES and (damage is None if said is None else said in damage)

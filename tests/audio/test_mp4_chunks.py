@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from audio_files import make
+from audio_files import make, outcome
 from tagged_files import ffmpeg, needs_ffmpeg
 
 from qse.audio.reader import open_audio
@@ -61,3 +61,65 @@ def test_a_cut_file_is_called_so(here, sound):
     with pytest.raises(QseError) as error:
         read(here / "a.m4a")
     assert "one over another" not in str(error.value)
+
+
+@needs_ffmpeg
+def test_an_offset_into_reserved_room_is_damage(here, sound):
+    """ffmpeg reads the zeros there as sound."""
+    ffmpeg("-i", sound, *FORMS["pcm.mov"], "-moov_size", 100_000, "a.mov")
+    assert outcome(here / "a.mov") == (64_000, "")
+    data = bytearray((here / "a.mov").read_bytes())
+    at = data.index(b"stco") + 12
+    assert data.index(b"free") + 60_000 < data.index(b"mdat")
+    data[at : at + 4] = (data.index(b"free") + 1000).to_bytes(4, "big")
+    (here / "a.mov").write_bytes(data)
+    assert "among other data" in outcome(here / "a.mov")[1]
+
+
+FRAGMENTS = {
+    "pcm.mov": ("-c:a", "pcm_s16le"),
+    "alac.m4a": ("-c:a", "alac"),
+    "aac.m4a": ("-c:a", "aac"),
+    "picture.mov": (*PICTURE, "-c:v", "mpeg4", "-c:a", "pcm_s16le"),
+    "picture.mp4": (*PICTURE, "-c:v", "mpeg4", "-c:a", "aac"),
+}
+FLAGS = ["frag_keyframe+empty_moov", "frag_keyframe+empty_moov+default_base_moof", "dash"]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("flags", [*FLAGS, "frag_keyframe", "frag_keyframe+separate_moof"])
+@pytest.mark.parametrize("name", FRAGMENTS)
+def test_intact_fragments_are_read(here, sound, name, flags):
+    ffmpeg("-i", sound, *FRAGMENTS[name], "-movflags", flags, "-frag_duration", 500_000, name)
+    samples, said = outcome(here / name)
+    assert samples >= 64_000 - 1024 and not said
+
+
+# place of a byte behind the name of a table: of its flags, and of what they say is there
+PLACES = {b"tfhd": (3, 4, 7, 8), b"trun": (2, 3, 7, 8, 10, 11, 15, 16), b"mdat": (-4, -3, -1)}
+CASES = [(name, place) for name, places in PLACES.items() for place in places]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize(("table", "place"), CASES)
+@pytest.mark.parametrize("name", ["alac.m4a", "picture.mov"])
+def test_a_damaged_fragment_is_named(here, sound, name, table, place):
+    """Of a fragment in the middle: ffmpeg ends there, or reads what is no sound. Where the changed
+    bit is none of those that are used, the sound is whole."""
+    options = ("-movflags", FLAGS[0], "-frag_duration", 500_000)
+    ffmpeg("-i", sound, *FRAGMENTS[name], *options, name)
+    whole = outcome(here / name)
+    data = bytearray((here / name).read_bytes())
+    at = data.index(table, data.index(b"moof", len(data) // 2)) + 4 + place
+    data[at - (4 if table == b"mdat" else 0)] ^= 1
+    (here / name).write_bytes(data)
+    found = outcome(here / name)
+    assert found == whole or (not found[0] and found[1])
+
+
+@needs_ffmpeg
+def test_a_cut_fragment_is_said(here, sound):
+    ffmpeg("-i", sound, *FRAGMENTS["aac.m4a"], "-movflags", FLAGS[0], "a.m4a")
+    data = (here / "a.m4a").read_bytes()
+    (here / "a.m4a").write_bytes(data[: len(data) // 2])
+    assert "its end is missing" in outcome(here / "a.m4a")[1]

@@ -1,0 +1,128 @@
+"""Compare the fragments of an MP4 file with the samples that are there: ffmpeg leaves out, or reads
+as sound, what a damaged table of a fragment names, without a word."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO
+
+import numpy as np
+
+from .mp4_items import Atom, atoms
+from .mp4_times import body_of, inner
+
+# bits of the flags of `tfhd`, and the bytes of what they say is there
+BASE, DESCRIPTION, DURATION, SIZE, FLAGS = 0x1, 0x2, 0x8, 0x10, 0x20
+DEFAULTS = ((DESCRIPTION, 4), (DURATION, 4), (SIZE, 4), (FLAGS, 4))
+FROM_FRAGMENT = 0x20000
+# bits of the flags of `trun`: of the run, and of each sample
+OFFSET, FIRST_FLAGS = 0x1, 0x4
+COLUMNS = (0x100, 0x200, 0x400, 0x800)  # duration, size, flags, offset of the time
+SIZES = 0x200
+
+
+@dataclass
+class Fragments:
+    """Read the fragments of an open file. `runs`: begin and bytes of the samples of each run."""
+
+    file: IO[bytes]
+    runs: list[tuple[int, int]] = field(default_factory=list)
+    _sizes: dict[int, int] = field(default_factory=dict)  # of each sample, by the track
+
+    def damage(self) -> str | None:
+        """Return in words what is damaged, None if nothing is or the file has no fragments. Raises
+        OSError."""
+        length = self.file.seek(0, 2)
+        whole = list(atoms(self.file, 0, length))
+        names = [atom.name for atom in whole]
+        if b"moof" not in names or b"moov" not in names:
+            return None
+        if whole[-1].end < length:
+            return "its end is missing, or the size of a fragment is damaged"
+        try:
+            movie = whole[names.index(b"moov")]
+            self._sizes = dict(self._tracks(movie))
+            for atom in whole:
+                if atom.name == b"moof":
+                    self._fragment(atom)
+        except (struct.error, IndexError, KeyError, ValueError):
+            return "a table of a fragment is damaged"
+        if names.index(b"mdat") < names.index(b"moof"):  # some samples are in no fragment
+            return None
+        return (
+            None
+            if self._fill([atom for atom in whole if atom.name == b"mdat"])
+            else ("its fragments name other places than those of the samples")
+        )
+
+    def _tracks(self, movie: Atom) -> Iterator[tuple[int, int]]:
+        """Yield the number of each track, and the bytes of a sample where nothing else is said."""
+        extends = inner(self.file, movie, b"mvex")
+        for atom in atoms(self.file, extends.start, extends.end):
+            if atom.name == b"trex":
+                track, _, _, size = struct.unpack(">4I", body_of(self.file, atom)[4:20])
+                yield track, size
+
+    def _fragment(self, fragment: Atom) -> None:
+        begin = fragment.at
+        for track in atoms(self.file, fragment.start, fragment.end):
+            if track.name == b"traf":
+                begin = self._track(track, fragment.at, begin)
+
+    def _track(self, track: Atom, fragment: int, behind: int) -> int:
+        """Add the runs of a track; return where the last one ends. behind: where that of the track
+        before ends."""
+        body = body_of(self.file, inner(self.file, track, b"tfhd"))
+        flags = int.from_bytes(body[1:4], "big")
+        size = self._sizes[int.from_bytes(body[4:8], "big")]
+        at = 8
+        base = fragment if flags & FROM_FRAGMENT else behind
+        if flags & BASE:
+            base = int.from_bytes(body[8:16], "big")
+            at = 16
+        for flag, count in DEFAULTS:
+            if flags & flag:
+                if flag == SIZE:
+                    size = int.from_bytes(body[at : at + count], "big")
+                at += count
+        if at != len(body):
+            raise ValueError
+        end = base
+        for run in atoms(self.file, track.start, track.end):
+            if run.name == b"trun":
+                end = self._run(body_of(self.file, run), base, end, size)
+        return end
+
+    def _run(self, body: bytes, base: int, end: int, size: int) -> int:
+        flags = int.from_bytes(body[1:4], "big")
+        count = int.from_bytes(body[4:8], "big")
+        at = 8
+        if flags & OFFSET:
+            end = base + int.from_bytes(body[at : at + 4], "big", signed=True)
+            at += 4
+        at += 4 * bool(flags & FIRST_FLAGS)
+        held = [column for column in COLUMNS if flags & column]
+        if len(body) != at + 4 * count * len(held):
+            raise ValueError
+        total = size * count
+        if flags & SIZES:
+            table = np.frombuffer(body, ">u4", offset=at).reshape(count, len(held))
+            total = int(table[:, held.index(SIZES)].sum(dtype=np.int64))
+        self.runs.append((end, total))
+        return end + total
+
+    def _fill(self, held: list[Atom]) -> bool:
+        """Return whether the runs fill the atoms with samples, each in its place."""
+        places = iter(sorted(run for run in self.runs if run[1]))
+        for atom in held:
+            at = atom.start
+            while at < atom.end:
+                begin, size = next(places, (-1, 0))
+                if begin != at:
+                    return False
+                at += size
+            if at != atom.end:
+                return False
+        return next(places, None) is None

@@ -1,0 +1,61 @@
+"""Files of frames without a header of the file: what does not begin with a frame."""
+
+import subprocess
+
+import pytest
+from audio_files import make, outcome, tone
+from tagged_files import ffmpeg, needs_ffmpeg, needs_sox
+
+pytestmark = needs_ffmpeg
+FRAME = 33  # bytes of GSM
+
+
+@pytest.fixture
+def sound(here):
+    return make(here / "s.wav", tone(32_000), "PCM_16", 8000)
+
+
+@pytest.fixture
+def call(here, sound):
+    subprocess.run(["sox", sound, here / "a.gsm"], check=True)
+    return here / "a.gsm"
+
+
+@needs_sox
+def test_intact_gsm(call):
+    samples, said = outcome(call)
+    assert samples >= 32_000 and not said
+
+
+@needs_sox
+def test_damaged_frames_of_gsm(call):
+    data = bytearray(call.read_bytes())
+    data[40 * FRAME : 42 * FRAME] = bytes(2 * FRAME)
+    call.write_bytes(data[:-5])
+    said = outcome(call)[1]
+    assert "bytes are no frame at 0.80 s, bytes are no frame at 0.82 s" in said
+    assert "its last frame is cut" in said
+
+
+@pytest.mark.parametrize("missing", [1, 700, 4000])
+def test_aac_that_begins_within_a_frame(here, sound, missing):
+    ffmpeg("-i", sound, "-ar", 16000, "-b:a", "64k", "a.aac")
+    data = (here / "a.aac").read_bytes()
+    (here / "a.aac").write_bytes(data[missing:])
+    assert "bytes are no frames at 0.00 s" in outcome(here / "a.aac")[1]
+
+
+@pytest.mark.parametrize("suffix", ["mp2", "dts", "ts"])
+def test_file_that_does_not_begin_as_its_name_says(here, sound, suffix):
+    more = ("-strict", "-2") if suffix == "dts" else ()
+    ffmpeg("-i", sound, "-ar", 48000, *more, f"a.{suffix}")
+    assert "begin" not in outcome(here / f"a.{suffix}")[1]
+    data = (here / f"a.{suffix}").read_bytes()
+    (here / f"a.{suffix}").write_bytes(data[5001:])
+    assert "does not begin like a file of its name" in outcome(here / f"a.{suffix}")[1]
+
+
+def test_latm_under_the_name_of_aac(here, sound):
+    ffmpeg("-i", sound, "-ar", 16000, "-c:a", "aac", "-f", "latm", "a.aac")
+    samples, said = outcome(here / "a.aac")
+    assert samples >= 64_000 and not said
