@@ -63,16 +63,18 @@ class Chunked(Inspection):
 
     def _bytes_unread(self, file: IO[bytes]) -> int:
         container = self.container
-        if container is None or container.sound is None or len(container.chunks) == MOST:
+        if container is None or container.sound is None:
             return 0
         behind = container.chunks[container.chunks.index(container.sound) + 1 :]
         last = container.sound
+        is_full = len(container.chunks) == MOST  # others were not looked at
         for chunk in behind:
             is_cut = chunk.missing and chunk.name not in TEXTS
             if is_cut or chunk.name in (container.dialect.sound, *FILES):
                 return self.state.st_size - chunk.at + container.dialect.head
             last = chunk
-        return bytes_behind(file, last.at + container.dialect.padded(last.size))
+        end = last.at + container.dialect.padded(last.size)
+        return self.state.st_size - end if is_full else bytes_behind(file, end)
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         unread = self.unread()

@@ -143,12 +143,13 @@ class FfmpegDecoder:
             used = len(data) // (4 * channels) * channels
             yield np.frombuffer(data, np.float32, used).reshape(-1, channels)
 
-    def _doubts(self, printed: bytes, read: int) -> Iterator[str]:
+    def _doubts(self, printed: bytes, read: int) -> Iterator[str | None]:
         """Yield in words what may be missing from `read` samples, which ffmpeg calls no error."""
         if self._track is None:
             return
         if self.inspection.kind is None and suffix_of(self.inspection.path) in FOREIGN:
             yield "it does not begin like a file of its name"
+        yield self.inspection.missing_at_end(None)
         yield corrupt_text(printed, self._track.index)
         missing = self.inspection.stated_seconds(self._track) - read / self.layout.sample_rate
         if missing > TOLERATED:
@@ -167,6 +168,17 @@ class FfmpegDecoder:
 
     def _close(self) -> None:
         self._child.__exit__()
+
+
+def damage_of(path: Path, name: str, track: int, inspection: Inspection) -> str | None:
+    """Read a sound track, from 1; return in words what is damaged, None if nothing is."""
+    try:
+        with FfmpegDecoder(path, name, True, track, inspection) as reader:
+            for _ in reader.blocks():
+                pass
+    except QseError as error:
+        return str(error)
+    return reader.damage
 
 
 def is_readable(found: Inspection, name: str, salvage: bool) -> bool:

@@ -5,8 +5,9 @@ from functools import cached_property
 
 from . import avi
 from .damage_text import named
+from .flv import Tags, read_tags
 from .inspection import Inspection
-from .probe import Track
+from .probe import Media, Track
 
 # words of 16 and of 14 bits, and of an extension alone
 DTS = (
@@ -33,8 +34,11 @@ MAGIC = {  # how files begin -> kind
 
 
 STATED = ("MXF", "WavPack", "TTA", "APE", "TAK", "DSF")  # kinds whose headers have a length
+LAST_PICTURE = 0.3  # seconds that one may last at the end
 WMA_FRAME = 0.07  # seconds by which a header states more
 PACKET = 188  # bytes
+BEGINNING = 1 << 14  # bytes in which headers state a size
+PROPERTIES = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")  # of a WMA file
 RIFF = 8  # bytes that the size of an AVI file does not count
 # size of the header, samples, rate, channels
 SOX = {b".SoX": "<4xIQdI", b"XoS.": ">4xIQdI"}
@@ -64,14 +68,24 @@ class Foreign(Inspection):
 
     @property
     def ends_early(self) -> bool:
-        if self.kind != "AVI":
-            return False
         with self.path.open("rb") as file:
-            stated = int.from_bytes(file.read(RIFF)[4:], "little")
-        return RIFF + stated > self.state.st_size and stated < (1 << 31)
+            head = file.read(BEGINNING)
+        if self.kind == "WMA":
+            at = head.find(PROPERTIES)
+            is_live = at < 0 or head[at + 88 : at + 89] != b"\2"  # 2: times can be looked up
+            return not is_live and _size(head[at + 40 : at + 48]) > self.state.st_size
+        stated = _size(head[4:RIFF])
+        return self.kind == "AVI" and self.state.st_size - RIFF < stated < (1 << 31)
 
     def skipped_damage(self, sample_rate: int) -> str | None:
+        if self.kind == "FLV":
+            return self.tags.fault
         return named(avi.damaged_places(self.path)) if self.kind == "AVI" else None
+
+    @cached_property
+    def tags(self) -> Tags:
+        """Return what the tags of an FLV file say."""
+        return read_tags(self.path)
 
     def stated_seconds(self, track: Track) -> float:
         if self.kind == "AVI":
@@ -80,9 +94,14 @@ class Foreign(Inspection):
             return track.lasts
         if self.kind == "WMA":
             return self.media.seconds - WMA_FRAME if self.media else 0.0
-        if self.kind == "FLV" and self.media and not self.media.pictures:
-            return self.media.seconds
+        if self.kind == "FLV" and self.media:
+            return self._of_flv(self.media)
         return self._of_sox if self.kind == "SoX" else 0.0
+
+    def _of_flv(self, media: Media) -> float:
+        """Return the length that the header states, 0 where there are pictures up to about it."""
+        is_there = media.seconds - self.tags.seconds < LAST_PICTURE
+        return 0.0 if media.pictures and is_there else media.seconds
 
     @cached_property
     def _of_sox(self) -> float:
@@ -93,6 +112,10 @@ class Foreign(Inspection):
         except (struct.error, KeyError):
             return 0.0
         return samples / channels / rate if channels and rate > 0 else 0.0
+
+
+def _size(data: bytes) -> int:
+    return int.from_bytes(data, "little")
 
 
 def _is_transport_stream(head: bytes) -> bool:

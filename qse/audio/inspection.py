@@ -50,7 +50,8 @@ class Inspection:
 
     path, kind: of the file; the kind by its content, None if unknown. state: size, times and
     permissions. What has to be read from the file is read when it is first asked for, once.
-    Methods that take a `file` compare with what libsndfile has found. They raise OSError.
+    Methods that take a `file` compare with what libsndfile has found, None if ffmpeg reads it. They
+    raise OSError.
     """
 
     family: ClassVar[str | None] = None  # the same for all kinds whose metadata have the same form
@@ -173,12 +174,12 @@ class Inspection:
         """Return damage that ffmpeg leaves out without a word, None if there is none."""
         return None
 
-    def missing_at_end(self, file: soundfile.SoundFile) -> str | None:
+    def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         """Return in words what a file lacks that is read all the same, None if it is whole."""
-        if unread := self.unread():
+        if file and (unread := self.unread()):
             return f"{unread} bytes behind its samples are not read"
-        missing = self._missing_bytes(file) if file.subtype in BYTES else 0
-        if not 0 < missing <= SLOPPY:  # more is a file that is cut
+        missing = self._missing_bytes(file) if file and file.subtype in BYTES else 0
+        if not file or not 0 < missing <= SLOPPY:  # more is a file that is cut
             return None
         count = ceil(missing / frame_bytes(file.channels, file.subtype))
         return f"its header states {count} more samples than there are"

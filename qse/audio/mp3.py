@@ -97,7 +97,7 @@ class Mp3(Tagged):
             return None
         return f"its header states {lacking} more frames than there are"
 
-    def missing_at_end(self, file: soundfile.SoundFile) -> str | None:
+    def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         if self.first.is_changed:
             return "the frame that states its length differs from its checksum"
         return super().missing_at_end(file)

@@ -17,6 +17,7 @@ SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1
 HALVINGS = {3: 0, 2: 1, 0: 2}  # of them, by the version
 # the first bytes of a frame of layer III: its sync word, version, and a bit rate
 HEAD = re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][\x10-\xef]", re.DOTALL)
+MOST_ZEROS = 4096  # bytes that a file may begin with
 MOST_FALSE = 1 << 19  # places that look like a frame and are none
 MOST_LYRICS = (1 << 16) + 32  # bytes
 CHAIN = 4  # frames behind each other that are no coincidence
@@ -74,6 +75,8 @@ def read_frames(path: Path) -> Frames:
     with path.open("rb") as file:
         data = FileBytes(file)
         end = 0
+        if data.behind_zeros(0, len(data)) > MOST_ZEROS:
+            note(holes, samples)
         for at, size, length in _frames(data):
             if behind_tags(data, end, at) < at:
                 note(holes, samples)

@@ -1,9 +1,11 @@
 """MP4 and QuickTime files."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from .formats import suffix_of
 from .inspection import Inspection
@@ -13,6 +15,9 @@ from .mp4_items import copy_items, is_joined
 from .mp4_times import PADDING, Tables, tables_of
 from .probe import Track
 from .suffixes import M4A, MediaForm
+
+if TYPE_CHECKING:
+    import soundfile
 
 BRANDS = {"m4a": "M4A ", "m4b": "M4B "}  # an audio book opens where it was closed
 # names of tags that phones write, which only the keys of QuickTime hold
@@ -48,6 +53,11 @@ class Mp4(Inspection):
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return self._fault
+
+    def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
+        if any(tables.is_displaced() for tables in self._tables.values()):
+            return "its edit list states other times than the header of the track"
+        return None
 
     def stated_seconds(self, track: Track) -> float:
         if not track.sample_rate:

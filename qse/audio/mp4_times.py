@@ -22,6 +22,7 @@ EMPTY = -1  # begin of an edit without sound
 PADDING = 8192  # samples, at most, that encoders put in front and behind
 PACKET = 2048  # samples, at most, of the last packet that are not heard
 NEAR = 0.002  # seconds by which times differ that were rounded to a unit
+DISPLACED = 0.1  # seconds
 USUAL = 25  # programs choose a multiple of this, which no power of two is, as units per second
 SCALES = (600, 1000, 90_000)
 BITS = 32
@@ -72,6 +73,15 @@ class Tables:
         if begin / self.sound_scale > padding and abs(sound - kept) < padding:
             found.append(kept)  # all of the sound, but from its middle on
         return max(found)
+
+    def is_displaced(self) -> bool:
+        """Return whether the silence before the sound contradicts the length of the track."""
+        silent = sum(length for length, begin, _ in self.edits if begin == EMPTY)
+        total = sum(length for length, _, _ in self.edits)
+        far = DISPLACED * self.scale
+        # programs count the silence, or leave it out
+        is_other = silent and min(abs(total - self.lasts), abs(total - silent - self.lasts)) > far
+        return bool(self.lasts and is_other) or any(begin < EMPTY for _, begin, _ in self.edits)
 
     def _other_scales(self) -> Iterator[int]:
         """Yield the usual numbers of units per second that `scale` may have been, if it is none."""

@@ -43,6 +43,10 @@ class OtherOgg(Inspection):
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(self.pages.places)
 
+    def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
+        unmarked = "its last page is not marked as such: what came behind it, if anything, is lost"
+        return None if self.pages.has_ends else unmarked
+
 
 class Ogg(OtherOgg):
     """A file whose first stream libsndfile reads."""
@@ -101,10 +105,6 @@ class Ogg(OtherOgg):
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         return self.skipped_damage(file.samplerate)
-
-    def missing_at_end(self, file: soundfile.SoundFile) -> str | None:
-        unmarked = "its last page is not marked as such: what came behind it, if anything, is lost"
-        return None if self.pages.has_ends else unmarked
 
     def bit_rate(self, subtype: str, seconds: float | None) -> BitRate | None:
         if subtype == "VORBIS":

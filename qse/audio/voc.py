@@ -66,7 +66,7 @@ class Voc(Inspection):
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         return self.blocks.fault
 
-    def missing_at_end(self, file: soundfile.SoundFile) -> str | None:
+    def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         return None if self.blocks.has_end else NO_END
 
 

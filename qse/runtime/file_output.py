@@ -14,7 +14,7 @@ from ..audio.checks import check_unchanged
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
 from ..audio.content import inspect, wrong_suffix
-from ..audio.ffmpeg import FfmpegDecoder
+from ..audio.ffmpeg import FfmpegDecoder, damage_of
 from ..audio.ffmpeg_input import need_ffmpeg
 from ..audio.formats import Layout, suffix_of
 from ..audio.mapped_metadata import needs_strings
@@ -205,6 +205,9 @@ def _write_media(
             if clips(media.tracks[number], MEDIA[suffix_of(job.target)]):
                 say_clipping(written, job, clipping)
             sounds.append(sound)
+        for number in sorted(set(range(len(media.tracks))) - set(numbers)):
+            if damage := damage_of(job.source, str(job), number + 1, origin):
+                written.damage.append(f"track {number + 1} is copied as it is: {damage}")
         made = folder / "made"  # by ffmpeg, which could be led elsewhere beside the target
         say(written, job, write_media(origin, sounds, made, job.target, options.bit_rate))
         shutil.copyfile(made, part)

@@ -150,3 +150,27 @@ def test_tables_that_cannot_be_read(here):
 def test_a_power_of_two_as_time_scale(here, scale):
     ffmpeg("-i", sound(here), "-c:a", "aac", "-movie_timescale", scale, "a.m4a")
     assert outcome(here / "a.m4a")[1] == ""
+
+
+@needs_ffmpeg
+def test_silence_before_the_sound_that_contradicts_the_header(here):
+    """ffmpeg puts in as much as the edit list states, also hours."""
+    picture = ("-f", "lavfi", "-i", "testsrc=size=64x64:duration=4:rate=10")
+    late = ("-itsoffset", "0.4", "-i", sound(here))
+    ffmpeg(*picture, *late, "-c:v", "mpeg4", "-c:a", "aac", "a.mp4")
+    (found,) = tables(here / "a.mp4").values()
+    assert found.edits[0][1] == -1 and outcome(here / "a.mp4")[1] == ""
+    at = (here / "a.mp4").read_bytes().rindex(b"elst")
+    whole = (here / "a.mp4").read_bytes()
+    for place, bit in ((14, 4), (13, 0), (16, 0)):  # of the length, and of the begin
+        data = bytearray(whole)
+        data[at + place] ^= 1 << bit
+        (here / "a.mp4").write_bytes(data)
+        assert "its edit list states other times" in outcome(here / "a.mp4")[1]
+
+
+def test_header_that_leaves_out_the_silence():
+    """As programs write it that count the sound alone."""
+    edits = ((436, -1, 1), (2564, 1024, 1))
+    for lasts, said in ((3000, False), (2564, False), (0, False), (2700, True), (66_000, True)):
+        assert replace(WHOLE, edits=edits, lasts=lasts).is_displaced() is said

@@ -1,0 +1,111 @@
+"""Files that are cut, or lack their beginning, where decoders say nothing of it."""
+
+import struct
+
+import pytest
+from audio_files import make, outcome, tone
+from tagged_files import ffmpeg, needs_ffmpeg
+
+PICTURES = ("-f", "lavfi", "-i", "testsrc=duration=3:size=64x48:rate=10")
+RATE = 16000
+
+
+@pytest.fixture
+def sound(here):
+    return make(here / "s.wav", tone(3 * RATE), "PCM_16")
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("a.oga", ("-c:a", "flac")),
+        ("two.ogg", ("-map", "0", "-map", "0", "-c:a", "libvorbis")),
+        ("pictures.ogv", (*PICTURES, "-c:v", "libtheora", "-c:a", "libvorbis")),
+    ],
+)
+def test_ogg_that_is_cut_between_two_pages(here, sound, name, options):
+    ffmpeg("-i", sound, *options, "-page_duration", 100_000, name)
+    path = here / name
+    assert outcome(path, stop=1)[1] == "" and outcome(path)[0] >= 3 * RATE
+    assert outcome(path)[1] == ""
+    data = path.read_bytes()
+    path.write_bytes(data[: data.rindex(b"OggS", 0, 2 * len(data) // 3)])
+    assert "its last page is not marked as such" in outcome(path)[1]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["flv", "wmv"])
+@pytest.mark.parametrize("pictures", [(), (*PICTURES, "-b:v", "50k")])
+def test_cut_flv_and_wmv(here, sound, suffix, pictures):
+    path = here / f"a.{suffix}"
+    ffmpeg("-i", sound, *pictures, "-ar", 44100, path)
+    samples, said = outcome(path)
+    assert samples > 2.9 * 44100 and not said
+    data = path.read_bytes()
+    for share in (0.4, 0.7, 0.9):
+        path.write_bytes(data[: round(share * len(data))])
+        assert "is damaged" in outcome(path)[1]
+
+
+@needs_ffmpeg
+def test_wmv_that_is_cut_between_two_packets(here, sound):
+    path = here / "a.wmv"
+    ffmpeg("-i", sound, *PICTURES, "-b:v", "50k", "-ar", 44100, "-packet_size", 1000, path)
+    data = path.read_bytes()
+    first = data.index(bytes.fromhex("3626b2758e66cf11a6d900aa0062ce6c")) + 50
+    path.write_bytes(data[: first + 1000 * ((len(data) - first) // 2000)])
+    assert "is damaged: " in outcome(path)[1]
+
+
+@needs_ffmpeg
+def test_flv_that_is_cut_between_two_tags(here, sound):
+    path = here / "a.flv"
+    ffmpeg("-i", sound, *PICTURES, "-ar", 44100, path)
+    data = path.read_bytes()
+    at = 13  # behind the header
+    while at < len(data) // 2:
+        at += 11 + int.from_bytes(data[at + 1 : at + 4], "big") + 4
+    path.write_bytes(data[:at])
+    assert "s more than there are" in outcome(path)[1]
+
+
+@pytest.mark.parametrize("options", [(), ("-write_xing", "0")])
+@needs_ffmpeg
+def test_mp3_whose_beginning_is_zeros(here, sound, options):
+    ffmpeg("-i", sound, "-b:a", "64k", *options, "a.mp3")
+    data = (here / "a.mp3").read_bytes()
+    assert outcome(here / "a.mp3")[1] == ""
+    frame = data.index(b"\xff\xf3", len(data) // 3)
+    (here / "a.mp3").write_bytes(bytes(frame) + data[frame:])
+    assert "bytes are no frames at 0.00 s" in outcome(here / "a.mp3")[1]
+
+
+def test_samples_behind_more_chunks_than_are_looked_at(here, sound):
+    data = sound.read_bytes()
+    at = data.index(b"data")
+    half = (len(data) - at - 8) // 2
+    empty = struct.pack("<4sI", b"JUNK", 0) * 4100
+    first = struct.pack("<4sI", b"data", half) + data[at + 8 : at + 8 + half]
+    rest = struct.pack("<4sI", b"data", half) + data[at + 8 + half :]
+    body = data[12:at] + first + empty + rest
+    sound.write_bytes(struct.pack("<4sI4s", b"RIFF", 4 + len(body), b"WAVE") + body)
+    assert "bytes behind its samples are not read" in outcome(sound)[1]
+
+
+@needs_ffmpeg
+def test_track_that_is_copied_is_checked(here, sound, command):
+    """Of its 4th table of samples, half of the places are wrong."""
+    noise = make(here / "n.wav", tone(3 * RATE)[::-1], "PCM_16")
+    ffmpeg("-i", sound, "-i", noise, *("-map", 0, "-map", 1, "-c:a", "aac"), "a.mp4")
+    options = ("a.mp4", "--track", "1", "--model", "live-tiny", "--overwrite", "-o", "b.mp4")
+    status, _, err = command("denoise", *options)
+    assert status == 0 and "is copied as it is" not in err, err
+    data = bytearray((here / "a.mp4").read_bytes())
+    at = data.rindex(b"stco") + 8
+    count = int.from_bytes(data[at : at + 4], "big")
+    for place in range(at + 4 + 4 * (count // 2), at + 4 + 4 * count, 4):
+        data[place] |= 0x10  # behind the end of the file
+    (here / "a.mp4").write_bytes(data)
+    status, _, err = command("denoise", *options)
+    assert status == 0 and "track 2 is copied as it is: a.mp4 may be damaged" in err, err
