@@ -99,9 +99,10 @@ class Foreign(Inspection):
         return self._of_sox if self.kind == "SoX" else 0.0
 
     def _of_flv(self, media: Media) -> float:
-        """Return the length that the header states, 0 where there are pictures up to about it."""
+        """Return the length that the header states, or, where there are pictures up to about that,
+        the times of the sound."""
         is_there = media.seconds - self.tags.seconds < LAST_PICTURE
-        return 0.0 if media.pictures and is_there else media.seconds
+        return self.tags.sound if media.pictures and is_there else media.seconds
 
     @cached_property
     def _of_sox(self) -> float:

@@ -109,3 +109,15 @@ def test_track_that_is_copied_is_checked(here, sound, command):
     (here / "a.mp4").write_bytes(data)
     status, _, err = command("denoise", *options)
     assert status == 0 and "track 2 is copied as it is: a.mp4 may be damaged" in err, err
+
+
+@needs_ffmpeg
+def test_flv_whose_first_tag_states_another_coding(here, sound):
+    """ffmpeg reads the three bytes of that tag as mu-law, and leaves out the others."""
+    path = here / "a.flv"
+    ffmpeg("-i", sound, *PICTURES, "-ar", 44100, "-c:a", "aac", path)
+    assert outcome(path)[1] == ""
+    data = bytearray(path.read_bytes())
+    data[data.index(b"\xaf\x00")] ^= 1 << 5
+    path.write_bytes(data)
+    assert "s more than there are" in outcome(path)[1]
