@@ -18,7 +18,7 @@ from .formats import Layout, suffix_of
 from .inspection import Inspection
 from .probe import SURE, Media, Track
 from .suffixes import FOREIGN
-from .time_stamps import FAR, REPORTING, corrupt_text, errors, jumps_far, jumps_text, timing
+from .time_stamps import FAR, REPORTING, TELLING, errors, jumps_far, jumps_text, timing, unread
 
 CHECKSUMS = ("-err_detect", "crccheck")  # of WavPack, TTA and others, which it else ignores
 TOLERATED = 0.04  # seconds by which a header may state too much: a frame
@@ -73,7 +73,8 @@ class FfmpegDecoder:
         rate = self.inspection.first_rate
         options = ["-map", f"0:a:{track - 1}", *timing(self.inspection.has_times, found, rate)]
         options += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
-        self._child = Child("ffmpeg", [*REPORTING, *CHECKSUMS, *input_file(path), *options])
+        options = [*REPORTING, *CHECKSUMS, *input_file(path), *options]
+        self._child = Child("ffmpeg", options, TELLING)
         try:
             channels, rate, self.channel_mask = _read_header(self._child)
         except EOFError:
@@ -150,7 +151,7 @@ class FfmpegDecoder:
         if self.inspection.kind is None and suffix_of(self.inspection.path) in FOREIGN:
             yield "it does not begin like a file of its name"
         yield self.inspection.missing_at_end(None)
-        yield corrupt_text(printed, self._track.index)
+        yield from unread(printed, self._track.index)
         missing = self.inspection.stated_seconds(self._track) - read / self.layout.sample_rate
         if missing > TOLERATED:
             yield f"its header states {missing:.2f} s more than there are"
@@ -168,17 +169,6 @@ class FfmpegDecoder:
 
     def _close(self) -> None:
         self._child.__exit__()
-
-
-def damage_of(path: Path, name: str, track: int, inspection: Inspection) -> str | None:
-    """Read a sound track, from 1; return in words what is damaged, None if nothing is."""
-    try:
-        with FfmpegDecoder(path, name, True, track, inspection) as reader:
-            for _ in reader.blocks():
-                pass
-    except QseError as error:
-        return str(error)
-    return reader.damage
 
 
 def is_readable(found: Inspection, name: str, salvage: bool) -> bool:

@@ -5,22 +5,22 @@ A process that gives nothing for STALL seconds, or whose job has been cancelled,
 
 import errno
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
 from threading import Event, Thread
 from typing import IO
 
 from .ffmpeg_input import COMMON, last_message, program
+from .ffmpeg_messages import Messages
 
 STALL = 60.0  # seconds
 TICK = 0.1  # seconds between two checks
 MOST_OUTPUT = 64 << 20  # bytes that are collected from a process
-MOST_MESSAGES = 1 << 20  # bytes
 
 _cancelled: ContextVar[Callable[[], bool]] = ContextVar("cancelled", default=lambda: False)
 
@@ -42,23 +42,23 @@ class Child:
     Raises OSError if it cannot be started.
     """
 
-    def __init__(self, name: str, options: list[str]):
-        """`name`: ffmpeg or ffprobe."""
+    def __init__(self, name: str, options: list[str], wanted: re.Pattern[bytes] | None = None):
+        """`name`: ffmpeg or ffprobe. `wanted`: in messages that are kept, all if it is None."""
         path = program(name)
         if path is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
         self.stalled = False
         self._waiting = False
         self._closed = Event()
-        self._messages = TemporaryFile()  # noqa: SIM115  # closed by __exit__
         stdin = ["-nostdin"] if name == "ffmpeg" else []
         self._process = subprocess.Popen(
             [path, *COMMON, *stdin, *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=self._messages,
+            stderr=subprocess.PIPE,
         )
-        assert self._process.stdout
+        assert self._process.stdout and self._process.stderr
+        self._messages = Messages(self._process.stderr, wanted)
         self._pipe: IO[bytes] = self._process.stdout
         self._idle = 0.0
         self._watcher = Thread(target=self._watch, args=(_cancelled.get(),), daemon=True)
@@ -74,7 +74,7 @@ class Child:
             self._process.kill()
         self._pipe.close()
         self._process.wait()
-        self._messages.close()
+        self._messages.wait()
 
     def read(self, size: int) -> bytes:
         """Return the next `size` bytes of the output, fewer at its end."""
@@ -93,12 +93,13 @@ class Child:
         """Return the status when the process has ended: negative where a signal ended it."""
         self._idle = 0.0
         self._waiting = True
-        return self._process.wait()
+        status = self._process.wait()
+        self._messages.wait()
+        return status
 
     def messages(self) -> bytes:
-        """Return the end of what the process has printed to standard error."""
-        size = self._messages.seek(0, 2)
-        self._messages.seek(max(0, size - MOST_MESSAGES))
+        """Return what the process has printed to standard error, of much the beginning and the
+        end."""
         return self._messages.read()
 
     def _watch(self, cancelled: Callable[[], bool]) -> None:

@@ -8,6 +8,7 @@ from .damage_text import named
 from .flv import Tags, read_tags
 from .inspection import Inspection
 from .probe import Media, Track
+from .tta import unread_bytes
 
 # words of 16 and of 14 bits, and of an extension alone
 DTS = (
@@ -80,6 +81,8 @@ class Foreign(Inspection):
     def skipped_damage(self, sample_rate: int) -> str | None:
         if self.kind == "FLV":
             return self.tags.fault
+        if self.kind == "TTA" and (unread := unread_bytes(self.path)):
+            return f"{unread} bytes behind its samples are not read"
         return named(avi.damaged_places(self.path)) if self.kind == "AVI" else None
 
     @cached_property

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 UNKNOWN_LENGTH = 1 << 62  # libsndfile returns more than this for a FLAC file without a length
 HIDDEN = "is damaged: "  # before places that the decoder does not report
+UNCHECKED = "no file of its kind is checked for sound that is missing"
 MORE = (
     "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
 )
@@ -114,7 +115,8 @@ class AudioFile:
         self._damaged = fault is not None
         self._places = fault.removeprefix(HIDDEN) if fault and fault.startswith(HIDDEN) else ""
         self._file = file
-        self._lacking = self.inspection.missing_at_end(file)
+        lacking = self.inspection.missing_at_end(file)
+        self._lacking = lacking if self.inspection.kind else UNCHECKED
         kind = (file.format, file.subtype, file.endian)
         self.layout = Layout(file.samplerate, file.channels, *kind, file.copy_metadata())
         known = file.frames < UNKNOWN_LENGTH and self.inspection.says_length()

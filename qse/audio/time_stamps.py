@@ -1,6 +1,7 @@
 """Place the samples that ffmpeg decodes in time, and say what it puts in or leaves out for that."""
 
 import re
+from collections.abc import Iterator
 
 from .probe import Track
 
@@ -12,6 +13,9 @@ FILLED = re.compile(rb"(adding|discarding) (\d+) audio samples")
 MOST_FILLED = 4 * 3600  # seconds of silence in gaps between time stamps
 FAR = f"its time stamps jump over more than {MOST_FILLED // 3600} hours of silence"
 CORRUPT = re.compile(rb"corrupt input packet in stream (\d+)")
+LATER = b"New audio stream"
+# of all messages, those that tell of damage
+TELLING = re.compile(b"|".join((LEVEL.pattern, FILLED.pattern, CORRUPT.pattern, LATER)))
 SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
 
 
@@ -49,11 +53,13 @@ def jumps_text(printed: bytes, sample_rate: int, begin: float) -> str:
     return f"where its time stamps jump, {' and '.join(said)}" if said else ""
 
 
-def corrupt_text(printed: bytes, index: int) -> str:
-    """Return in words how many packets of the track `index` are damaged; "" if none is. ffmpeg
-    decodes what is left of them."""
-    count = CORRUPT.findall(printed).count(b"%d" % index)
-    return f"{count} packets of it are damaged or cut" if count else ""
+def unread(printed: bytes, index: int) -> Iterator[str]:
+    """Yield in words what ffmpeg has not read: packets of the track `index` that are damaged, of
+    which it decodes what is left, and tracks that begin later, as in joined streams."""
+    if count := CORRUPT.findall(printed).count(b"%d" % index):
+        yield f"{count} packets of it are damaged or cut"
+    if LATER in printed:
+        yield "sound of another track begins within it, and is left out"
 
 
 def filled(printed: bytes, sample_rate: int) -> dict[bytes, float]:

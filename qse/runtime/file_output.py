@@ -14,7 +14,8 @@ from ..audio.checks import check_unchanged
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
 from ..audio.content import inspect, wrong_suffix
-from ..audio.ffmpeg import FfmpegDecoder, damage_of
+from ..audio.copied_track import damage_of
+from ..audio.ffmpeg import FfmpegDecoder
 from ..audio.ffmpeg_input import need_ffmpeg
 from ..audio.formats import Layout, suffix_of
 from ..audio.mapped_metadata import needs_strings

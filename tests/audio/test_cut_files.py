@@ -3,6 +3,7 @@
 import struct
 
 import pytest
+import soundfile
 from audio_files import make, outcome, tone
 from tagged_files import ffmpeg, needs_ffmpeg
 
@@ -121,3 +122,39 @@ def test_flv_whose_first_tag_states_another_coding(here, sound):
     data[data.index(b"\xaf\x00")] ^= 1 << 5
     path.write_bytes(data)
     assert "s more than there are" in outcome(path)[1]
+
+
+@needs_ffmpeg
+def test_tta_files_joined_to_one(here, sound):
+    ffmpeg("-i", sound, "-metadata", "title=a", "a.tta")
+    assert outcome(here / "a.tta") == (3 * RATE, "")
+    data = (here / "a.tta").read_bytes()
+    (here / "a.tta").write_bytes(2 * data)
+    assert f"{len(data)} bytes behind its samples are not read" in outcome(here / "a.tta")[1]
+
+
+@needs_ffmpeg
+def test_tags_of_flv_with_another_coding_in_the_middle(here, sound):
+    """ffmpeg takes them for another track, and leaves that out, where they come behind the part in
+    which it looks for tracks."""
+    ffmpeg("-stream_loop", 59, "-i", sound, "-ar", 44100, "-c:a", "mp3", "-b:a", "64k", "a.flv")
+    ffmpeg("-i", sound, "-ar", 44100, "-c:a", "aac", "b.flv")
+    assert outcome(here / "a.flv")[1] == ""
+    behind = bytearray((here / "b.flv").read_bytes()[13:])
+    at = 0
+    while at < len(behind):
+        time = 180_000 + int.from_bytes(behind[at + 4 : at + 7], "big")
+        behind[at + 4 : at + 7] = time.to_bytes(3, "big")
+        at += 15 + int.from_bytes(behind[at + 1 : at + 4], "big")
+    (here / "a.flv").write_bytes((here / "a.flv").read_bytes() + behind)
+    assert "sound of another track begins within it" in outcome(here / "a.flv")[1]
+
+
+@pytest.mark.parametrize("form", ["SVX", "MAT5", "AVR"])
+def test_kind_that_is_not_checked(here, form):
+    """A cut file of such a kind is read without a word by libsndfile."""
+    soundfile.write(here / "a", tone(3 * RATE), RATE, "PCM_16", format=form)
+    data = (here / "a").read_bytes()
+    (here / "a").write_bytes(data[: 2 * len(data) // 3])
+    samples, said = outcome(here / "a")
+    assert 0 < samples < 3 * RATE and "no file of its kind is checked" in said
