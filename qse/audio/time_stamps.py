@@ -10,6 +10,7 @@ REPORTING = ("-nostats", "-v", "repeat+level+verbose")
 LEVEL = re.compile(rb"\[(?:error|fatal|panic)\] ")
 # of libswresample, which fills gaps between time stamps, and cuts what overlaps
 FILLED = re.compile(rb"(adding|discarding) (\d+) audio samples")
+PIECE = 16384  # samples of silence that it puts in at a time
 MOST_FILLED = 4 * 3600  # seconds of silence in gaps between time stamps
 FAR = f"its time stamps jump over more than {MOST_FILLED // 3600} hours of silence"
 CORRUPT = re.compile(rb"corrupt input packet in stream (\d+)")
@@ -65,9 +66,12 @@ def unread(printed: bytes, index: int) -> Iterator[str]:
 def filled(printed: bytes, sample_rate: int) -> dict[bytes, float]:
     """Return the seconds that were put in and left out, by the words of FILLED."""
     seconds = {b"adding": 0.0, b"discarding": 0.0}
-    for kind, count in FILLED.findall(printed):
-        if int(count) > SHORT * sample_rate:
-            seconds[kind] += int(count) / sample_rate
+    goes_on = False
+    for kind, text in FILLED.findall(printed):
+        count = int(text)
+        if goes_on or count > min(SHORT * sample_rate, PIECE - 1):
+            seconds[kind] += count / sample_rate
+        goes_on = count == PIECE
     return seconds
 
 

@@ -216,3 +216,14 @@ def test_a_track_that_is_shorter_than_its_tag_says(tmp_path):
         path.write_bytes(data.replace(b"00:00:04.000000000", text))
         count, damage = read(path)
         assert count == SAMPLES and (damage is None if said is None else said in damage)
+
+
+@pytest.mark.parametrize("rate", [48000, 96000, 192000])
+def test_silence_is_counted_at_every_rate(tmp_path, rate):
+    """ffmpeg puts it in by pieces of 16,384 samples, which last 0.085 s at 192 kHz."""
+    wav = make(tmp_path / "a.wav", tone(4 * rate, 1), "PCM_16", rate)
+    path = tmp_path / "a.mka"
+    ffmpeg("-i", wav, "-af", "aselect='not(between(t,1,2))'", "-c:a", "flac", path)
+    damage = read(path)[1]
+    stated = float(damage.split("jump, ")[1].split()[0])
+    assert abs(stated - 1) < 0.1
