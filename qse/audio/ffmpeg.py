@@ -18,7 +18,17 @@ from .formats import Layout, suffix_of
 from .inspection import Inspection
 from .probe import SURE, Media, Track
 from .suffixes import FOREIGN
-from .time_stamps import FAR, REPORTING, TELLING, errors, jumps_far, jumps_text, timing, unread
+from .time_stamps import (
+    FAR,
+    REPORTING,
+    TELLING,
+    errors,
+    is_displaced,
+    jumps_far,
+    jumps_text,
+    timing,
+    unread,
+)
 
 CHECKSUMS = ("-err_detect", "crccheck")  # of WavPack, TTA and others, which it else ignores
 TOLERATED = 0.04  # seconds by which a header may state too much: a frame
@@ -164,6 +174,8 @@ class FfmpegDecoder:
                 lines.append(line)
         if is_whole and not lines and self.inspection.ends_early:
             return "its end is missing"
+        if is_displaced(printed, self.layout.sample_rate, self._begin):
+            return "its channels or its sample rate change"
         hidden = self.inspection.skipped_damage(self.layout.sample_rate)
         return hidden or last_message(b"\n".join(lines))
 

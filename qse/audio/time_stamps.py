@@ -14,9 +14,10 @@ PIECE = 16384  # samples of silence that it puts in at a time
 MOST_FILLED = 4 * 3600  # seconds of silence in gaps between time stamps
 FAR = f"its time stamps jump over more than {MOST_FILLED // 3600} hours of silence"
 CORRUPT = re.compile(rb"corrupt input packet in stream (\d+)")
+FORM = rb"samplefmt:\S+ samplerate:\d+ chlayout:"  # of the frames that come from here on
 LATER = b"New audio stream"
 # of all messages, those that tell of damage
-TELLING = re.compile(b"|".join((LEVEL.pattern, FILLED.pattern, CORRUPT.pattern, LATER)))
+TELLING = re.compile(b"|".join((LEVEL.pattern, FILLED.pattern, CORRUPT.pattern, FORM, LATER)))
 SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
 
 
@@ -52,6 +53,13 @@ def jumps_text(printed: bytes, sample_rate: int, begin: float) -> str:
     if seconds[b"discarding"] > 0:
         said.append(f"{seconds[b'discarding']:.2f} s of sound were left out")
     return f"where its time stamps jump, {' and '.join(said)}" if said else ""
+
+
+def is_displaced(printed: bytes, sample_rate: int, begin: float) -> bool:
+    """Return whether channels or sample rate change, and silence was put in, as long as all before:
+    the filter begins anew. begin: as in `jumps_text`."""
+    changes = len(re.findall(FORM, printed)) > 1
+    return changes and filled(printed, sample_rate)[b"adding"] - begin > 1
 
 
 def unread(printed: bytes, index: int) -> Iterator[str]:

@@ -170,3 +170,20 @@ def test_another_rate_or_channels_in_the_middle(tmp_path, suffix, form):
     joined.write_bytes(b"".join((tmp_path / f"{n}.{suffix}").read_bytes() for n in "ab"))
     read, said = outcome(joined)
     assert not read and "sample rate or channels change at 1." in said
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["ac3", "mp2"])
+@pytest.mark.parametrize("form", [(48000, 2), (32000, 1)])
+def test_change_in_a_stream_of_ac3_or_mp2(tmp_path, suffix, form):
+    """As in broadcasts; ffmpeg would put in silence, as long as all that comes before."""
+    make(tmp_path / "a.wav", tone(32000))
+    options = ("-ar", 48000, "-ac", 1)
+    ffmpeg("-i", tmp_path / "a.wav", *options, tmp_path / f"a.{suffix}")
+    assert outcome(tmp_path / f"a.{suffix}")[1] == ""
+    ffmpeg("-i", tmp_path / "a.wav", "-ar", form[0], "-ac", form[1], tmp_path / f"b.{suffix}")
+    joined = tmp_path / f"joined.{suffix}"
+    joined.write_bytes(b"".join((tmp_path / f"{n}.{suffix}").read_bytes() for n in "ab"))
+    read, said = outcome(joined)
+    assert not read and "is damaged: its channels or its sample rate change" in said
+    assert "of silence were put in" in outcome(joined, salvage=True)[1]
