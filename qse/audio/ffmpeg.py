@@ -31,6 +31,7 @@ from .time_stamps import (
 )
 
 CHECKSUMS = ("-err_detect", "crccheck")  # of WavPack, TTA and others, which it else ignores
+MORE = 0.1  # seconds by which there may be more than stated
 TOLERATED = 0.04  # seconds by which a header may state too much: a frame
 OF_PICTURES = b"max pixel count"
 # by codec; others by the bits of a sample
@@ -162,9 +163,12 @@ class FfmpegDecoder:
             yield "it does not begin like a file of its name"
         yield self.inspection.missing_at_end(None)
         yield from unread(printed, self._track.index)
-        missing = self.inspection.stated_seconds(self._track) - read / self.layout.sample_rate
+        stated = self.inspection.stated_seconds(self._track)
+        missing = stated - read / self.layout.sample_rate
         if missing > TOLERATED:
             yield f"its header states {missing:.2f} s more than there are"
+        if stated and -missing > MORE and self.inspection.states_all:
+            yield f"its header states {-missing:.2f} s less than there are"
 
     def _said(self, printed: bytes, is_whole: bool) -> str:
         """Return what is wrong with the file, "" if nothing is."""

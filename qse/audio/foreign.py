@@ -2,6 +2,8 @@
 
 import struct
 from functools import cached_property
+from pathlib import Path
+from typing import IO, Self
 
 from . import avi
 from .damage_text import named
@@ -51,6 +53,12 @@ class Foreign(Inspection):
     """A file of such a kind."""
 
     needs_ffmpeg = True
+
+    @classmethod
+    def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
+        found = super().of(path, kind, file, head)
+        found.states_all = kind in (*STATED, "AVI", "SoX")
+        return found
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:

@@ -57,6 +57,7 @@ class Inspection:
     family: ClassVar[str | None] = None  # the same for all kinds whose metadata have the same form
     formats: ClassVar[tuple[str, ...]] = ()  # of libsndfile, for files of this family
     needs_ffmpeg: bool = False  # whether only ffmpeg reads such files
+    states_all: bool = False  # whether no more sound is there than `stated_seconds`
     muxer: ClassVar[str | None] = None  # of ffmpeg, where it maps metadata into this family
     copies_to: ClassVar[tuple[str, ...]] = ()  # families to which metadata are copied byte by byte
     has_times: ClassVar[bool] = True  # whether ffmpeg finds time stamps in such files
@@ -166,8 +167,7 @@ class Inspection:
         return 0
 
     def stated_seconds(self, track: Track) -> float:
-        """Return the length of a sound track by the header of the file, which ffmpeg does not
-        check; 0 where there is none."""
+        """Return the least length of a sound track by the header, 0 where there is none."""
         return 0.0
 
     def skipped_damage(self, sample_rate: int) -> str | None:

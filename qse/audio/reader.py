@@ -230,6 +230,8 @@ def _fault(found: Inspection, file: "SoundFile") -> str | None:
     """Return what is wrong with a file that cannot be used at all."""
     if file.format == "RAW":  # by the suffix alone, as .au without its header
         return "is not an audio file, or its beginning is damaged: record or copy it again"
+    if file.format == "SDS":  # libsndfile writes to standard output, and repeats what is there
+        return "is a MIDI sample dump, whose damage nothing tells: convert it first"
     if found.has_more(file):
         return MORE
     if not file.frames:

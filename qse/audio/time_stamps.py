@@ -7,17 +7,20 @@ from .probe import Track
 
 # every message, with its level in front of it
 REPORTING = ("-nostats", "-v", "repeat+level+verbose")
-LEVEL = re.compile(rb"\[(?:error|fatal|panic)\] ")
+# the parts of ffmpeg that speak; tags and names of files may hold the same words, further on
+BEGIN = rb"(?m:^)(?:\[[^]\n]* @ [0-9a-fx]+\] )*"
+LEVEL = re.compile(BEGIN + rb"\[(?:error|fatal|panic)\] ")
 # of libswresample, which fills gaps between time stamps, and cuts what overlaps
-FILLED = re.compile(rb"(adding|discarding) (\d+) audio samples")
+FILLED = re.compile(BEGIN + rb"\[verbose\] (adding|discarding) (\d+) audio samples")
 PIECE = 16384  # samples of silence that it puts in at a time
 MOST_FILLED = 4 * 3600  # seconds of silence in gaps between time stamps
 FAR = f"its time stamps jump over more than {MOST_FILLED // 3600} hours of silence"
-CORRUPT = re.compile(rb"corrupt input packet in stream (\d+)")
-FORM = rb"samplefmt:\S+ samplerate:\d+ chlayout:"  # of the frames that come from here on
-LATER = b"New audio stream"
+CORRUPT = re.compile(BEGIN + rb"\[warning\] .*: corrupt input packet in stream (\d+)\s*(?m:$)")
+# of the frames that come from here on
+FORM = re.compile(BEGIN + rb"\[verbose\] tb:\S+ samplefmt:\S+ samplerate:\d+ chlayout:")
+LATER = re.compile(BEGIN + rb"\[warning\] New audio stream")
 # of all messages, those that tell of damage
-TELLING = re.compile(b"|".join((LEVEL.pattern, FILLED.pattern, CORRUPT.pattern, FORM, LATER)))
+TELLING = re.compile(b"|".join(one.pattern for one in (LEVEL, FILLED, CORRUPT, FORM, LATER)))
 SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
 
 
@@ -58,7 +61,7 @@ def jumps_text(printed: bytes, sample_rate: int, begin: float) -> str:
 def is_displaced(printed: bytes, sample_rate: int, begin: float) -> bool:
     """Return whether channels or sample rate change, and silence was put in, as long as all before:
     the filter begins anew. begin: as in `jumps_text`."""
-    changes = len(re.findall(FORM, printed)) > 1
+    changes = len(FORM.findall(printed)) > 1
     return changes and filled(printed, sample_rate)[b"adding"] - begin > 1
 
 
@@ -67,7 +70,7 @@ def unread(printed: bytes, index: int) -> Iterator[str]:
     which it decodes what is left, and tracks that begin later, as in joined streams."""
     if count := CORRUPT.findall(printed).count(b"%d" % index):
         yield f"{count} packets of it are damaged or cut"
-    if LATER in printed:
+    if LATER.search(printed):
         yield "sound of another track begins within it, and is left out"
 
 

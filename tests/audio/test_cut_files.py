@@ -158,3 +158,37 @@ def test_kind_that_is_not_checked(here, form):
     (here / "a").write_bytes(data[: 2 * len(data) // 3])
     samples, said = outcome(here / "a")
     assert 0 < samples < 3 * RATE and "no file of its kind is checked" in said
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[error] my day", "[fatal] a", "adding 9000000000 audio samples", "New audio stream"),
+        *("corrupt input packet in stream 0", "tb:1/1 samplefmt:a samplerate:1 chlayout:a"),
+    ],
+)
+def test_tags_and_names_with_the_words_of_ffmpeg(here, sound, text):
+    path = here / f"{text.replace('/', '')}.m4a"
+    ffmpeg("-i", sound, "-c:a", "alac", "-metadata", f"title={text}", f"file:{path}")
+    assert outcome(path) == (3 * RATE, "")
+
+
+@needs_ffmpeg
+def test_mxf_with_more_sound_than_it_states(here, sound):
+    """The length of an element is damaged, so that pictures are read as samples."""
+    path = here / "a.mxf"
+    ffmpeg("-i", sound, *PICTURES, *("-r", 25, "-ar", 48000, "-c:a", "pcm_s16le"), path)
+    assert outcome(path)[1] == ""
+    data = bytearray(path.read_bytes())
+    key = bytes.fromhex("060e2b34010201010d01030116")  # an element of sound in pieces of a picture
+    at = data.index(key, len(data) // 2) + 16
+    assert data[at] == 0x83
+    data[at + 1] ^= 2
+    path.write_bytes(data)
+    assert outcome(path)[1]
+
+
+def test_midi_sample_dump_is_refused(here):
+    soundfile.write(here / "a.sds", tone(RATE), RATE, "PCM_16", format="SDS")
+    assert "is a MIDI sample dump" in outcome(here / "a.sds")[1]
