@@ -39,8 +39,11 @@ class Chunks:
             at = end
 
     def _part(self, at: int, end: int) -> None:
-        while at + HEAD.size <= end:
+        while at + HEAD.size <= end and self._count < MOST:
+            self._count += 1
             name, size = HEAD.unpack(self.data[at : at + HEAD.size])
+            if not name.isalnum():  # zeros, which would be a chunk every eight bytes
+                return
             if (found := self._head(at, b"LIST")) and found[0] == MOVIE:
                 self._held = []
                 self._movie(found[1], min(found[2], end))

@@ -24,7 +24,7 @@ BRANDS = {"m4a": "M4A ", "m4b": "M4B "}  # an audio book opens where it was clos
 OF_PHONES = ("com.apple.quicktime.", "com.android.")
 VIDEOS = ("mp4", "m4v", "mov")
 # behind the size of the first atom
-ATOMS = (b"ftyp", b"moov", b"mdat", b"wide", b"pnot")
+ATOMS = (b"ftyp", b"moov", b"mdat", b"wide", b"pnot", b"free", b"skip", b"uuid", b"styp")
 
 
 class Mp4(Inspection):

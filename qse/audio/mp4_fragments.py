@@ -13,9 +13,9 @@ import numpy as np
 from .mp4_items import Atom, atoms
 from .mp4_times import body_of, inner
 
-# bits of the flags of `tfhd`, and the bytes of what they say is there
-BASE, DESCRIPTION, DURATION, SIZE, FLAGS = 0x1, 0x2, 0x8, 0x10, 0x20
-DEFAULTS = ((DESCRIPTION, 4), (DURATION, 4), (SIZE, 4), (FLAGS, 4))
+# bits of the flags of `tfhd`
+BASE = 0x1
+DESCRIPTION, DURATION, SIZE, FLAGS = 0x2, 0x8, 0x10, 0x20  # four bytes each, in this order
 FROM_FRAGMENT = 0x20000
 # bits of the flags of `trun`: of the run, and of each sample
 OFFSET, FIRST_FLAGS = 0x1, 0x4
@@ -49,13 +49,11 @@ class Fragments:
                     self._fragment(atom)
         except (struct.error, IndexError, KeyError, ValueError):
             return "a table of a fragment is damaged"
-        if names.index(b"mdat") < names.index(b"moof"):  # some samples are in no fragment
+        if b"mdat" in names[: names.index(b"moof")]:  # some samples are in no fragment
             return None
-        return (
-            None
-            if self._fill([atom for atom in whole if atom.name == b"mdat"])
-            else ("its fragments name other places than those of the samples")
-        )
+        if self._fill([atom for atom in whole if atom.name == b"mdat"]):
+            return None
+        return "its fragments name other places than those of the samples"
 
     def _tracks(self, movie: Atom) -> Iterator[tuple[int, int]]:
         """Yield the number of each track, and the bytes of a sample where nothing else is said."""
@@ -82,11 +80,10 @@ class Fragments:
         if flags & BASE:
             base = int.from_bytes(body[8:16], "big")
             at = 16
-        for flag, count in DEFAULTS:
-            if flags & flag:
-                if flag == SIZE:
-                    size = int.from_bytes(body[at : at + count], "big")
-                at += count
+        for flag in (DESCRIPTION, DURATION, SIZE, FLAGS):
+            if flags & flag == SIZE:
+                size = int.from_bytes(body[at : at + 4], "big")
+            at += 4 * bool(flags & flag)
         if at != len(body):
             raise ValueError
         end = base

@@ -6,7 +6,8 @@ import pytest
 from audio_files import make, outcome, tone
 from tagged_files import ffmpeg, needs_ffmpeg
 
-from qse.audio.avi import damaged_places
+from qse.audio.avi import Chunks, damaged_places
+from qse.audio.file_bytes import FileBytes
 
 pytestmark = needs_ffmpeg
 SAMPLES = 32_000
@@ -67,3 +68,14 @@ def test_parts_of_long_files_and_lists_of_records_are_followed(tmp_path):
         path = tmp_path / "a.avi"
         path.write_bytes(head + rest)
         assert damaged_places(path) == places
+
+
+def test_zeros_in_place_of_chunks_are_passed_at_once(tmp_path):
+    path = tmp_path / "a.avi"
+    with path.open("wb") as file:
+        file.write(struct.pack("<4sI4s", b"RIFF", (1 << 32) - 2, b"AVI "))
+        file.truncate(1 << 33)
+    with path.open("rb") as file:
+        chunks = Chunks(FileBytes(file))
+        chunks.follow()
+        assert chunks.places == [] and chunks._count < 10

@@ -5,6 +5,7 @@ import pytest
 from audio_files import make, outcome
 from tagged_files import ffmpeg, needs_ffmpeg
 
+from qse.audio.mp4_fragments import Fragments
 from qse.audio.reader import open_audio
 from qse.errors import QseError
 
@@ -123,3 +124,17 @@ def test_a_cut_fragment_is_said(here, sound):
     data = (here / "a.m4a").read_bytes()
     (here / "a.m4a").write_bytes(data[: len(data) // 2])
     assert "its end is missing" in outcome(here / "a.m4a")[1]
+
+
+def test_fragments_without_samples_are_no_traceback(here):
+    def atom(name: bytes, body: bytes) -> bytes:
+        return (8 + len(body)).to_bytes(4, "big") + name + body
+
+    whole = atom(b"ftyp", b"isom" + bytes(4)) + atom(b"moov", b"") + atom(b"moof", b"")
+    (here / "a.mp4").write_bytes(whole)
+    assert not outcome(here / "a.mp4")[0]
+    with (here / "a.mp4").open("rb") as file:
+        assert Fragments(file).damage() == "a table of a fragment is damaged"
+    (here / "b.mp4").write_bytes(whole[:-8])
+    with (here / "b.mp4").open("rb") as file:
+        assert Fragments(file).damage() is None
