@@ -88,7 +88,7 @@ FLAGS = ["frag_keyframe+empty_moov", "frag_keyframe+empty_moov+default_base_moof
 
 
 @needs_ffmpeg
-@pytest.mark.parametrize("flags", [*FLAGS, "frag_keyframe", "frag_keyframe+separate_moof"])
+@pytest.mark.parametrize("flags", [*FLAGS, "frag_keyframe+separate_moof"])
 @pytest.mark.parametrize("name", FRAGMENTS)
 def test_intact_fragments_are_read(here, sound, name, flags):
     ffmpeg("-i", sound, *FRAGMENTS[name], "-movflags", flags, "-frag_duration", 500_000, name)
@@ -102,20 +102,21 @@ CASES = [(name, place) for name, places in PLACES.items() for place in places]
 
 
 @needs_ffmpeg
-@pytest.mark.parametrize(("table", "place"), CASES)
 @pytest.mark.parametrize("name", ["alac.m4a", "picture.mov"])
-def test_a_damaged_fragment_is_named(here, sound, name, table, place):
+def test_a_damaged_fragment_is_named(here, sound, name):
     """Of a fragment in the middle: ffmpeg ends there, or reads what is no sound. Where the changed
     bit is none of those that are used, the sound is whole."""
     options = ("-movflags", FLAGS[0], "-frag_duration", 500_000)
     ffmpeg("-i", sound, *FRAGMENTS[name], *options, name)
-    whole = outcome(here / name)
-    data = bytearray((here / name).read_bytes())
-    at = data.index(table, data.index(b"moof", len(data) // 2)) + 4 + place
-    data[at - (4 if table == b"mdat" else 0)] ^= 1
-    (here / name).write_bytes(data)
-    found = outcome(here / name)
-    assert found == whole or (not found[0] and found[1])
+    whole = (here / name).read_bytes()
+    intact = outcome(here / name)
+    for table, place in CASES:
+        data = bytearray(whole)
+        at = data.index(table, data.index(b"moof", len(data) // 2)) + 4 + place
+        data[at - (4 if table == b"mdat" else 0)] ^= 1
+        (here / name).write_bytes(data)
+        found = outcome(here / name)
+        assert found == intact or (not found[0] and found[1]), (table, place)
 
 
 @needs_ffmpeg
