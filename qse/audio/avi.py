@@ -1,12 +1,15 @@
-"""Check the chunks of AVI files: ffmpeg reads on within a chunk whose size is damaged."""
+"""AVI files: ffmpeg reads on within a chunk whose size is damaged, so the chunks are followed."""
 
 import re
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from .damage_text import note
+from .damage_text import named, note
 from .file_bytes import FileBytes
+from .inspection import Inspection
+from .probe import Track
 
 HEAD = struct.Struct("<4sI")  # identifier, and bytes of the body
 ENTRY = struct.Struct("<4sIII")  # identifier, flags, place and bytes of a chunk
@@ -17,6 +20,37 @@ INDEX = b"idx1"
 CHUNK = re.compile(rb"\d\d\w\w|ix\d\d|JUNK|junk")  # of a movie
 SOUND = re.compile(rb"\d\dwb")
 MOST = 1 << 23  # chunks: days of sound
+
+
+class Avi(Inspection):
+    """A file of this kind, with or without pictures."""
+
+    needs_ffmpeg = True
+    states_all = True
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        return "AVI" if head[:4] == b"RIFF" and head[8:12] == b"AVI " else None
+
+    @property
+    def ends_early(self) -> bool:
+        with self.path.open("rb") as file:
+            stated = int.from_bytes(file.read(HEAD.size)[4:], "little")
+        return self.state.st_size - HEAD.size < stated < (1 << 31)
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        return named(damaged_places(self.path))
+
+    def stated_seconds(self, track: Track) -> float:
+        return track.stated
+
+
+class List(NamedTuple):
+    """A chunk that holds others: its kind, and where these begin and end."""
+
+    kind: bytes
+    body: int
+    end: int
 
 
 @dataclass
@@ -31,12 +65,11 @@ class Chunks:
     def follow(self) -> None:
         """Read the chunks of all parts of the file."""
         at = 0
-        while at < len(self.data) and (found := self._head(at, b"RIFF")):
-            kind, body, end = found
-            if kind not in FILES:
+        while at < len(self.data) and (found := self._list(at, b"RIFF")):
+            if found.kind not in FILES:
                 return
-            self._part(body, end)
-            at = end
+            self._part(found.body, found.end)
+            at = found.end
 
     def _part(self, at: int, end: int) -> None:
         while at + HEAD.size <= end and self._count < MOST:
@@ -44,9 +77,9 @@ class Chunks:
             name, size = HEAD.unpack(self.data[at : at + HEAD.size])
             if not name.isalnum():  # zeros, which would be a chunk every eight bytes
                 return
-            if (found := self._head(at, b"LIST")) and found[0] == MOVIE:
+            if (found := self._list(at, b"LIST")) and found.kind == MOVIE:
                 self._held = []
-                self._movie(found[1], min(found[2], end))
+                self._movie(found.body, min(found.end, end))
             if name == INDEX:
                 self._compare(at + HEAD.size, min(size, end - at - HEAD.size))
             at += HEAD.size + size + size % 2
@@ -55,8 +88,8 @@ class Chunks:
         while at + HEAD.size <= end and self._count < MOST:
             self._count += 1
             name, size = HEAD.unpack(self.data[at : at + HEAD.size])
-            if (found := self._head(at, b"LIST")) and found[0] == RECORD:
-                at = found[1]
+            if (found := self._list(at, b"LIST")) and found.kind == RECORD:
+                at = found.body
                 continue
             if not CHUNK.fullmatch(name) or at + HEAD.size + size > end:
                 note(self.places, f"a chunk is damaged at byte {at}")
@@ -72,14 +105,14 @@ class Chunks:
         if stated and not self.places and stated != self._held:
             note(self.places, f"the index at byte {at} states other chunks of sound than there are")
 
-    def _head(self, at: int, name: bytes) -> tuple[bytes, int, int] | None:
-        """Return kind, begin and end of the list at `at`, None if there is no such list."""
+    def _list(self, at: int, name: bytes) -> List | None:
+        """Return the list at `at`, None if there is none of this name."""
         head = self.data[at : at + HEAD.size + 4]
         if len(head) < HEAD.size + 4 or head[:4] != name:
             return None
         size = HEAD.unpack(head[: HEAD.size])[1]
         end = at + HEAD.size + size + size % 2
-        return head[HEAD.size :], at + len(head), min(end, len(self.data))
+        return List(head[HEAD.size :], at + len(head), min(end, len(self.data)))
 
 
 def damaged_places(path: Path) -> list[str]:

@@ -7,9 +7,11 @@ from typing import IO
 from ..errors import QseError
 from .adts import Adts
 from .aiff import Aiff
+from .avi import Avi
 from .caf import Caf
 from .checks import check_file
 from .flac import Flac
+from .flv import Flv
 from .foreign import Foreign
 from .formats import suffix_of
 from .gsm import Gsm
@@ -22,11 +24,13 @@ from .mp4 import Mp4
 from .ogg import Ogg, OtherOgg
 from .plain import Au, Nist
 from .suffixes import HEADERLESS, SUFFIXES
+from .tta import Tta
 from .voc import Voc
 from .wav import Wav
 
 FAMILIES: tuple[type[Inspection], ...] = (
-    *(Wav, Aiff, Caf, Flac, Ogg, OtherOgg, Mp4, Matroska, Au, Voc, Nist, Adts, Foreign, Mp3),
+    *(Wav, Aiff, Caf, Flac, Ogg, OtherOgg, Mp4, Matroska, Au, Voc, Nist),
+    *(Adts, Avi, Flv, Tta, Foreign, Mp3),
 )
 LATEST = 1 << 16  # bytes in which MP3 frames begin
 

@@ -1,9 +1,12 @@
-"""Follow the tags of FLV files: ffmpeg reads one that is cut without a word."""
+"""FLV files: ffmpeg reads one that is cut without a word, so the tags are followed."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from .file_bytes import FileBytes
+from .inspection import Inspection
+from .probe import Track
 
 HEADER = 9  # bytes
 BEHIND = 4  # bytes behind the header, and behind each tag: the size of the one before
@@ -12,6 +15,33 @@ SOUND = 8
 TYPES = (SOUND, 9, 18)  # pictures, data
 KIND = 0x1F  # bits of the type; another one marks what is encrypted
 MOST = 1 << 23  # tags: days of sound
+LAST_PICTURE = 0.3  # seconds that one may last at the end
+
+
+class Flv(Inspection):
+    """A file of this kind, with or without pictures."""
+
+    needs_ffmpeg = True
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        return "FLV" if head.startswith(b"FLV\1") else None
+
+    @cached_property
+    def tags(self) -> "Tags":
+        """Return what the tags say."""
+        return read_tags(self.path)
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        return self.tags.fault
+
+    def stated_seconds(self, track: Track) -> float:
+        """Return the length that the header states, or, where there are pictures up to about that,
+        the times of the sound."""
+        if self.media is None:
+            return 0.0
+        is_there = self.media.seconds - self.tags.seconds < LAST_PICTURE
+        return self.tags.sound if self.media.pictures and is_there else self.media.seconds
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Self
 
-from . import avi
-from .damage_text import named
-from .flv import Tags, read_tags
 from .inspection import Inspection
-from .probe import Media, Track
-from .tta import unread_bytes
+from .probe import Track
 
 # words of 16 and of 14 bits, and of an extension alone
 DTS = (
@@ -22,11 +18,9 @@ MAGIC = {  # how files begin -> kind
     b"#!AMR": "AMR",
     b"\x0b\x77": "AC-3",
     b"wvpk": "WavPack",
-    b"TTA1": "TTA",
     b"MAC ": "APE",
     b"tBaK": "TAK",
     b"DSD ": "DSF",
-    b"FLV\1": "FLV",
     b".SoX": "SoX",
     b"XoS.": "SoX",
     b"\x77\x0b": "AC-3",
@@ -34,15 +28,11 @@ MAGIC = {  # how files begin -> kind
     b"\x06\x0e\x2b\x34": "MXF",
     b"\0\0\1\xba": "MPEG-PS",
 }
-
-
-STATED = ("MXF", "WavPack", "TTA", "APE", "TAK", "DSF")  # kinds whose headers have a length
-LAST_PICTURE = 0.3  # seconds that one may last at the end
+STATED = ("MXF", "WavPack", "APE", "TAK", "DSF")  # kinds whose headers have a length
 WMA_FRAME = 0.07  # seconds by which a header states more
 PACKET = 188  # bytes
-BEGINNING = 1 << 14  # bytes in which headers state a size
-PROPERTIES = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")  # of a WMA file
-RIFF = 8  # bytes that the size of an AVI file does not count
+BEGINNING = 1 << 14  # bytes in which a WMA file states its properties
+PROPERTIES = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")
 # size of the header, samples, rate, channels
 SOX = {b".SoX": "<4xIQdI", b"XoS.": ">4xIQdI"}
 SYNC = b"\x47"  # the first byte of a packet
@@ -57,7 +47,7 @@ class Foreign(Inspection):
     @classmethod
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
-        found.states_all = kind in (*STATED, "AVI", "SoX")
+        found.states_all = kind in (*STATED, "SoX")
         return found
 
     @classmethod
@@ -65,8 +55,6 @@ class Foreign(Inspection):
         for begin, kind in MAGIC.items():
             if head.startswith(begin):
                 return kind
-        if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
-            return "AVI"
         if _is_transport_stream(head):
             return "MPEG-TS"
         if len(head) > 1 and head[0] == 0x56 and head[1] & 0xE0 == 0xE0:
@@ -77,43 +65,21 @@ class Foreign(Inspection):
 
     @property
     def ends_early(self) -> bool:
+        if self.kind != "WMA":
+            return False
         with self.path.open("rb") as file:
             head = file.read(BEGINNING)
-        if self.kind == "WMA":
-            at = head.find(PROPERTIES)
-            is_live = at < 0 or head[at + 88 : at + 89] != b"\2"  # 2: times can be looked up
-            return not is_live and _size(head[at + 40 : at + 48]) > self.state.st_size
-        stated = _size(head[4:RIFF])
-        return self.kind == "AVI" and self.state.st_size - RIFF < stated < (1 << 31)
-
-    def skipped_damage(self, sample_rate: int) -> str | None:
-        if self.kind == "FLV":
-            return self.tags.fault
-        if self.kind == "TTA" and (unread := unread_bytes(self.path)):
-            return f"{unread} bytes behind its samples are not read"
-        return named(avi.damaged_places(self.path)) if self.kind == "AVI" else None
-
-    @cached_property
-    def tags(self) -> Tags:
-        """Return what the tags of an FLV file say."""
-        return read_tags(self.path)
+        at = head.find(PROPERTIES)
+        is_live = at < 0 or head[at + 88 : at + 89] != b"\2"  # 2: times can be looked up
+        stated = int.from_bytes(head[at + 40 : at + 48], "little")
+        return not is_live and stated > self.state.st_size
 
     def stated_seconds(self, track: Track) -> float:
-        if self.kind == "AVI":
-            return track.stated
         if self.kind in STATED:
             return track.lasts
         if self.kind == "WMA":
             return self.media.seconds - WMA_FRAME if self.media else 0.0
-        if self.kind == "FLV" and self.media:
-            return self._of_flv(self.media)
         return self._of_sox if self.kind == "SoX" else 0.0
-
-    def _of_flv(self, media: Media) -> float:
-        """Return the length that the header states, or, where there are pictures up to about that,
-        the times of the sound."""
-        is_there = media.seconds - self.tags.seconds < LAST_PICTURE
-        return self.tags.sound if media.pictures and is_there else media.seconds
 
     @cached_property
     def _of_sox(self) -> float:
@@ -124,10 +90,6 @@ class Foreign(Inspection):
         except (struct.error, KeyError):
             return 0.0
         return samples / channels / rate if channels and rate > 0 else 0.0
-
-
-def _size(data: bytes) -> int:
-    return int.from_bytes(data, "little")
 
 
 def _is_transport_stream(head: bytes) -> bool:

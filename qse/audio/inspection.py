@@ -2,7 +2,7 @@
 reads it, copies its metadata, and names what is lost.
 
 Each family of formats has a module with a class that derives from Inspection: wav, aiff, caf, flac,
-ogg, mp3, mp4, matroska, voc, adts, gsm, plain (AU and NIST), foreign (what only ffmpeg reads).
+ogg, mp3, mp4, matroska, voc, adts, avi, flv, tta, gsm, plain (AU, NIST), foreign (the others).
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ class Matroska(Inspection):
             return 0.0
         if self.media.pictures or len(self.media.tracks) > 1:
             said = TRACK_DURATION.match(track.tags.get("DURATION", ""))
-            hours, minutes, seconds = map(float, said.groups()) if said else (0.0, 0.0, 0.0)
-            return hours * 3600 + minutes * 60 + seconds - track.begin
+            if said is None:
+                return 0.0
+            return int(said[1]) * 3600 + int(said[2]) * 60 + float(said[3]) - track.begin
         with self.path.open("rb") as file:
             is_stated = DURATION.search(file.read(BEGINNING))
         return self.media.seconds if is_stated else 0.0  # else ffprobe guesses it of PCM

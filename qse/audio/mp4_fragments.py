@@ -13,6 +13,7 @@ import numpy as np
 from .mp4_items import Atom, atoms
 from .mp4_times import body_of, inner
 
+DEFAULTS = struct.Struct(">I8xI")  # track, and bytes of a sample
 # bits of the flags of `tfhd`
 BASE = 0x1
 DESCRIPTION, DURATION, SIZE, FLAGS = 0x2, 0x8, 0x10, 0x20  # four bytes each, in this order
@@ -60,8 +61,7 @@ class Fragments:
         extends = inner(self.file, movie, b"mvex")
         for atom in atoms(self.file, extends.start, extends.end):
             if atom.name == b"trex":
-                track, _, _, size = struct.unpack(">4I", body_of(self.file, atom)[4:20])
-                yield track, size
+                yield DEFAULTS.unpack(body_of(self.file, atom)[4:20])
 
     def _fragment(self, fragment: Atom) -> None:
         begin = fragment.at
@@ -112,14 +112,10 @@ class Fragments:
 
     def _fill(self, held: list[Atom]) -> bool:
         """Return whether the runs fill the atoms with samples, each in its place."""
-        places = iter(sorted(run for run in self.runs if run[1]))
-        for atom in held:
-            at = atom.start
-            while at < atom.end:
-                begin, size = next(places, (-1, 0))
-                if begin != at:
-                    return False
-                at += size
-            if at != atom.end:
-                return False
-        return next(places, None) is None
+        spans: list[list[int]] = []  # begin and end of runs that follow each other
+        for begin, size in sorted(self.runs):
+            if spans and spans[-1][1] == begin:
+                spans[-1][1] += size
+            elif size:
+                spans.append([begin, begin + size])
+        return spans == [[atom.start, atom.end] for atom in held if atom.start < atom.end]

@@ -85,8 +85,9 @@ class Nist(Inspection):
     @property
     def _unstated(self) -> str | None:
         """Return what the header does not say of the samples, which decoders would guess."""
-        if self.header.get(b"sample_n_bytes", b"1") == b"1":
-            needed, what = b"sample_coding", "coding"
-        else:
-            needed, what = b"sample_byte_format", "byte order"
-        return None if needed in self.header else f"its header states no {what} of its samples"
+        is_byte = self.header.get(b"sample_n_bytes", b"1") == b"1"
+        if is_byte and b"sample_coding" not in self.header:
+            return "its header states no coding of its samples"
+        if not is_byte and b"sample_byte_format" not in self.header:
+            return "its header states no byte order of its samples"
+        return None

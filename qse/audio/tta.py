@@ -1,4 +1,4 @@
-"""Find where the samples of a TTA file end, which its table of frames states."""
+"""TTA files: ffmpeg does not read what lies behind the samples, as another file."""
 
 import struct
 from pathlib import Path
@@ -7,28 +7,49 @@ import numpy as np
 
 from .file_bytes import FileBytes
 from .id3 import front_end
+from .inspection import Inspection
 from .mp3_frames import behind_tags
+from .probe import Track
 
-# sign, coding, channels, bits, sample rate, samples, checksum
-HEADER = struct.Struct("<4s3H3I")
-CHECKSUM = 4  # bytes behind the table
-FRAMES = 245, 256  # a frame lasts 256/245 s
+SIGN = b"TTA1"
+HEADER = struct.Struct("<10x2I4x")  # sample rate and samples
+CHECKSUM = 4  # bytes behind the table of frames
+MOST = 1 << 22  # frames: weeks of sound
+
+
+class Tta(Inspection):
+    """A file of this kind."""
+
+    needs_ffmpeg = True
+    states_all = True
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        return "TTA" if head.startswith(SIGN) else None
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        unread = unread_bytes(self.path)
+        return f"{unread} bytes behind its samples are not read" if unread else None
+
+    def stated_seconds(self, track: Track) -> float:
+        return track.lasts
 
 
 def unread_bytes(path: Path) -> int:
-    """Return how many bytes behind the samples may be further sound. Raises OSError."""
+    """Return how many bytes behind the samples, whose table states where they end, may be further
+    sound. Raises OSError."""
     with path.open("rb") as file:
-        begin = front_end(file)
-        file.seek(begin)
+        file.seek(front_end(file))
         head = file.read(HEADER.size)
         if len(head) < HEADER.size:
             return 0
-        _, _, _, _, rate, samples, _ = HEADER.unpack(head)
-        length = max(1, rate * FRAMES[1] // FRAMES[0])
+        rate, samples = HEADER.unpack(head)
+        length = max(1, rate * 256 // 245)  # samples of a frame
         count = -(-samples // length)
-        sizes = np.frombuffer(file.read(min(4 * count, path.stat().st_size)), "<u4")
-        if len(sizes) < count:
+        table = file.read(4 * min(count, MOST))
+        if len(table) < 4 * count:
             return 0
+        sizes = np.frombuffer(table, "<u4")
         end = file.tell() + CHECKSUM + int(sizes.sum(dtype=np.int64))
         data = FileBytes(file)
         return max(0, len(data) - behind_tags(data, end, len(data)))

@@ -1,11 +1,14 @@
 """Files that are cut, or lack their beginning, where decoders say nothing of it."""
 
 import struct
+import tracemalloc
 
 import pytest
 import soundfile
 from audio_files import make, outcome, tone
 from tagged_files import ffmpeg, needs_ffmpeg
+
+from qse.audio.tta import unread_bytes
 
 PICTURES = ("-f", "lavfi", "-i", "testsrc=duration=3:size=64x48:rate=10")
 RATE = 16000
@@ -192,3 +195,13 @@ def test_mxf_with_more_sound_than_it_states(here, sound):
 def test_midi_sample_dump_is_refused(here):
     soundfile.write(here / "a.sds", tone(RATE), RATE, "PCM_16", format="SDS")
     assert "is a MIDI sample dump" in outcome(here / "a.sds")[1]
+
+
+def test_tta_that_states_billions_of_frames_takes_no_memory_for_them(here):
+    with (here / "a.tta").open("wb") as file:
+        file.write(struct.pack("<4s3H3I", b"TTA1", 1, 1, 16, 1, (1 << 32) - 1, 0))
+        file.truncate(1 << 33)
+    tracemalloc.start()
+    assert unread_bytes(here / "a.tta") == 0
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
