@@ -28,7 +28,7 @@ def plot(
     """Draw the spectrograms of audio files one above the other, up to half their sample rate."""
     from qse.audio.file_mode import strictest
     from qse.audio.writer import check_target
-    from qse.data.recordings import read_channels
+    from qse.data.recordings import damage_noticed, read_channels
     from qse.errors import UsageError
     from qse.evaluate.plot import plot_spectrograms
 
@@ -38,7 +38,10 @@ def plot(
         raise UsageError(f"{len(names)} titles for {len(files)} files: give one for each")
     signals = []
     for name, file in zip(names, files, strict=True):
-        audio, sample_rate = read_channels(file)
+        with damage_noticed() as damage:
+            audio, sample_rate = read_channels(file)
+        for text in damage:
+            say(f"qse: warning: {text}")
         several = len(audio) > 1
         for number, channel in enumerate(audio, 1):
             signals.append((name.strip() + several * f", channel {number}", channel, sample_rate))

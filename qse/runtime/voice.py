@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..audio.file_mode import OWNER_ALONE
+from ..audio.folder_path import held_folder
 from ..audio.writer import atomic_target
 from ..bounded_text import read_text
 from ..errors import QseError
@@ -85,9 +86,11 @@ def entries_of(state: Mapping[str, Any]) -> list[str]:
 
 
 def read_voice(path: Path) -> Voice:
-    """Read a voice. Raises QseError for a file that is none, is damaged, or holds zeros."""
+    """Read a voice. Raises QseError for a file that is none, is damaged, or holds zeros, and where
+    a link on the way is another user's in a folder that several can write."""
     try:
-        voice = _parsed(json.loads(read_text(path, LONGEST)), str(path))
+        with held_folder(path, reading=True):  # which looks at the links
+            voice = _parsed(json.loads(read_text(path, LONGEST)), str(path))
     except OSError as error:
         raise QseError(f"{path} cannot be read: {error.strerror}") from error
     except FAULTS as error:

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import soundfile
 import typer
 from evaluation_files import write
 from qse_cli.plot import plot as command
@@ -69,3 +70,11 @@ def test_plot_of_a_name_that_is_not_utf_8(tmp_path, run):
     path = path.rename(tmp_path / os.fsdecode(b"\xff.wav"))
     result = run(path, "-o", tmp_path / "a.png")
     assert result.exit_code == 0, result.output
+
+
+def test_plot_says_that_a_file_may_be_cut(tmp_path, run):
+    path = tmp_path / "a.ogg"
+    soundfile.write(path, voice(3.0), 16000, format="OGG")
+    path.write_bytes(path.read_bytes()[: path.read_bytes().rindex(b"OggS")])
+    result = run(path, "-o", tmp_path / "a.png")
+    assert result.exit_code == 0 and "a.ogg may be cut" in result.output, result.output

@@ -15,6 +15,7 @@ from qse.live.file_input import FileInput
 from qse.runtime import batch
 from qse.runtime.batch import enhance_file
 from qse.runtime.batch_plan import FileJob, plan
+from qse.runtime.voice import read_voice
 
 pytestmark = pytest.mark.skipif(
     not held_folder.HAS_DESCRIPTORS, reason="the system has no descriptors of folders"
@@ -123,6 +124,8 @@ def test_all_that_read_recordings_refuse_links_of_others(foreign_link):
         read_array(foreign_link)
     with pytest.raises(QseError, match="a link that another user made"):
         FileInput(foreign_link)
+    with pytest.raises(QseError, match="a link that another user made"):
+        read_voice(foreign_link)
 
 
 @linux
