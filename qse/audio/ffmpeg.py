@@ -19,12 +19,10 @@ from .inspection import Inspection
 from .probe import SURE, Media, Track
 from .suffixes import FOREIGN
 from .time_stamps import (
-    FAR,
     REPORTING,
     TELLING,
+    displaced_text,
     errors,
-    is_displaced,
-    jumps_far,
     jumps_text,
     timing,
     unread,
@@ -130,6 +128,7 @@ class FfmpegDecoder:
         are not what they were."""
         status = self._child.wait() if is_whole else 0
         printed = self._child.messages()
+        self._refuse_displaced(printed)
         said = self._said(printed, is_whole)
         jumps = jumps_text(printed, self.layout.sample_rate, self._begin)
         doubts = self._doubts(printed, read) if is_whole else ()
@@ -150,10 +149,13 @@ class FfmpegDecoder:
         channels = self.layout.channels
         size = 4 * channels * max(1024, BLOCK // channels)
         while data := self._child.read(size):
-            if jumps_far(self._child.messages(), self.layout.sample_rate):
-                raise QseError(f"{self.name} is not read: {FAR}; convert it with ffmpeg first")
+            self._refuse_displaced(self._child.messages())
             used = len(data) // (4 * channels) * channels
             yield np.frombuffer(data, np.float32, used).reshape(-1, channels)
+
+    def _refuse_displaced(self, printed: bytes) -> None:
+        if reason := displaced_text(printed, self.layout.sample_rate, self._begin):
+            raise QseError(f"{self.name} is not read: {reason}; convert it with ffmpeg first")
 
     def _doubts(self, printed: bytes, read: int) -> Iterator[str | None]:
         """Yield in words what may be missing from `read` samples, which ffmpeg calls no error."""
@@ -178,8 +180,6 @@ class FfmpegDecoder:
                 lines.append(line)
         if is_whole and not lines and self.inspection.ends_early:
             return "its end is missing"
-        if is_displaced(printed, self.layout.sample_rate, self._begin):
-            return "its channels or its sample rate change"
         hidden = self.inspection.skipped_damage(self.layout.sample_rate)
         return hidden or last_message(b"\n".join(lines))
 

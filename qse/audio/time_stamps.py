@@ -15,6 +15,7 @@ FILLED = re.compile(BEGIN + rb"\[verbose\] (adding|discarding) (\d+) audio sampl
 PIECE = 16384  # samples of silence that it puts in at a time
 MOST_FILLED = 4 * 3600  # seconds of silence in gaps between time stamps
 FAR = f"its time stamps jump over more than {MOST_FILLED // 3600} hours of silence"
+CHANGED = "its channels or its sample rate change within it"
 CORRUPT = re.compile(BEGIN + rb"\[warning\] .*: corrupt input packet in stream (\d+)\s*(?m:$)")
 # of the frames that come from here on
 FORM = re.compile(BEGIN + rb"\[verbose\] tb:\S+ samplefmt:\S+ samplerate:\d+ chlayout:")
@@ -58,11 +59,16 @@ def jumps_text(printed: bytes, sample_rate: int, begin: float) -> str:
     return f"where its time stamps jump, {' and '.join(said)}" if said else ""
 
 
-def is_displaced(printed: bytes, sample_rate: int, begin: float) -> bool:
-    """Return whether channels or sample rate change, and silence was put in, as long as all before:
-    the filter begins anew. begin: as in `jumps_text`."""
-    changes = len(FORM.findall(printed)) > 1
-    return changes and filled(printed, sample_rate)[b"adding"] - begin > 1
+def displaced_text(printed: bytes, sample_rate: int, begin: float) -> str:
+    """Return in words why silence was put in that is no gap of a recording; "" if none was.
+
+    Where channels or sample rate change, the filter begins anew, with silence as long as all
+    before; and some bytes can ask for more of it than recordings have. begin: as in `jumps_text`.
+    """
+    seconds = filled(printed, sample_rate)[b"adding"]
+    if len(FORM.findall(printed)) > 1 and seconds - begin > 1:
+        return CHANGED
+    return FAR if seconds > MOST_FILLED else ""
 
 
 def unread(printed: bytes, index: int) -> Iterator[str]:
@@ -84,8 +90,3 @@ def filled(printed: bytes, sample_rate: int) -> dict[bytes, float]:
             seconds[kind] += count / sample_rate
         goes_on = count == PIECE
     return seconds
-
-
-def jumps_far(printed: bytes, sample_rate: int) -> bool:
-    """Return whether more silence was put in than recordings have, as some bytes can ask for it."""
-    return filled(printed, sample_rate)[b"adding"] > MOST_FILLED

@@ -184,6 +184,6 @@ def test_change_in_a_stream_of_ac3_or_mp2(tmp_path, suffix, form):
     ffmpeg("-i", tmp_path / "a.wav", "-ar", form[0], "-ac", form[1], tmp_path / f"b.{suffix}")
     joined = tmp_path / f"joined.{suffix}"
     joined.write_bytes(b"".join((tmp_path / f"{n}.{suffix}").read_bytes() for n in "ab"))
-    read, said = outcome(joined)
-    assert not read and "is damaged: its channels or its sample rate change" in said
-    assert "of silence were put in" in outcome(joined, salvage=True)[1]
+    for salvage in (False, True):
+        read, said = outcome(joined, salvage=salvage)
+        assert not read and "its channels or its sample rate change within it" in said
