@@ -40,6 +40,7 @@ class Flac(Tagged):
     copies_to = ("FLAC", "Ogg")
     states_positions = True
     has_times = False
+    ends_at_damage = True
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:

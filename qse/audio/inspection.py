@@ -63,6 +63,7 @@ class Inspection:
     has_times: ClassVar[bool] = True  # whether ffmpeg finds time stamps in such files
     states_positions: ClassVar[bool] = False  # whether `channel_mask` knows what a file states
     holds_cover: ClassVar[bool] = False
+    ends_at_damage: ClassVar[bool] = False  # where ffmpeg reads on
     harmless: ClassVar[tuple[bytes, ...]] = ()  # messages of ffmpeg that tell of no damage
 
     def __init__(self, path: Path, kind: str | None, state: os.stat_result):
@@ -245,6 +246,5 @@ class Inspection:
 
     @classmethod
     def mapping_options(cls, place: str) -> list[str]:
-        """Return the options with which ffmpeg maps tags into this family. place: of the tags in
-        its second input."""
+        """Return ffmpeg's options that map tags into this family, from `place` in its 2nd input."""
         return ["-map_metadata:s:a:0", "-1"]

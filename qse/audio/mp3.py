@@ -35,6 +35,7 @@ class Mp3(Tagged):
     copies_to = ("MP3",)
     muxer = "mp3"
     has_times = False
+    ends_at_damage = True
     harmless = (b"Header missing", b"Error while decoding stream")  # at a tag between joined files
 
     first: FirstFrame

@@ -18,14 +18,13 @@ from .formats import Layout, native, suffix_of
 from .input_path import held_input
 from .inspection import Inspection
 from .probe import Media
-from .salvage import missing_text, open_repaired
+from .salvage import HIDDEN, damage_of, missing_text, open_repaired, read_behind
 from .suffixes import FOREIGN, HEADERLESS
 
 if TYPE_CHECKING:
     from soundfile import SoundFile
 
 UNKNOWN_LENGTH = 1 << 62  # libsndfile returns more than this for a FLAC file without a length
-HIDDEN = "is damaged: "  # before places that the decoder does not report
 UNCHECKED = "no file of its kind is checked for sound that is missing"
 MORE = (
     "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
@@ -149,6 +148,10 @@ class AudioFile:
         if is_short and not self._salvage:
             short = f"{self.samples} samples are announced, {read} are there"
             raise QseError(f"{self.name} is cut short: {short}; {SALVAGE}")
+        if (self._damaged or is_short) and read < stop:
+            for block in read_behind(self.inspection, self.layout, read):
+                read += len(block)
+                yield block
         if not read:
             raise QseError(f"{self.name} holds no samples")
         if read >= stop:
@@ -191,7 +194,7 @@ def _open(found: Inspection, name: str, salvage: bool) -> "tuple[SoundFile, str 
     try:
         check_fork(found.path, name)
         file = soundfile.SoundFile(native(found.path))
-        damage = _damage(found, file)
+        damage = damage_of(found, file)
         fault = None
         if found.is_unfinished(file) and not found.is_cut(file):
             if salvage:
@@ -213,17 +216,6 @@ def _open(found: Inspection, name: str, salvage: bool) -> "tuple[SoundFile, str 
     # soundfile would seek after every block, which causes clicks in MP3
     file.seekable = lambda: False
     return file, damage
-
-
-def _damage(found: Inspection, file: "SoundFile") -> str | None:
-    """Return what is wrong with a file that can be salvaged."""
-    if found.is_cut(file):
-        return "is cut short: its end is missing; record or copy it again"
-    if found.is_unfinished(file):
-        reason = "its header is unfinished, as after a crash of the recorder"
-        return f"holds more than libsndfile reads of it: {reason}"
-    hidden = None if found.has_more(file) else found.hidden_damage(file)
-    return f"{HIDDEN}{hidden}" if hidden else None
 
 
 def _fault(found: Inspection, file: "SoundFile") -> str | None:

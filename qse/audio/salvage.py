@@ -5,15 +5,22 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..errors import QseError
 from .chunks import LONGEST
+from .formats import Layout
 from .inspection import Inspection
 
 if TYPE_CHECKING:
     import soundfile
 
+HIDDEN = "is damaged: "  # before places that the decoder does not report
 MOST = 0xFFFFFFFF - 0x1000  # bytes of sound that a repaired header announces at most
 
 
@@ -89,6 +96,33 @@ def open_repaired(path: Path) -> soundfile.SoundFile:
             repaired.close()
 
     return RepairedFile(repaired)
+
+
+def damage_of(found: Inspection, file: soundfile.SoundFile) -> str | None:
+    """Return what is wrong with a file that can be salvaged."""
+    if found.is_cut(file):
+        return "is cut short: its end is missing; record or copy it again"
+    if found.is_unfinished(file):
+        reason = "its header is unfinished, as after a crash of the recorder"
+        return f"holds more than libsndfile reads of it: {reason}"
+    hidden = None if found.has_more(file) else found.hidden_damage(file)
+    return f"{HIDDEN}{hidden}" if hidden else None
+
+
+def read_behind(found: Inspection, layout: Layout, read: int) -> Iterator[np.ndarray]:
+    """Yield the samples behind the first `read` ones, at which libsndfile has stopped, as far as
+    ffmpeg finds any, also behind damage."""
+    from .ffmpeg import FfmpegDecoder, is_readable
+
+    if not found.ends_at_damage or not is_readable(found, str(found.path), salvage=True):
+        return
+    with suppress(QseError), FfmpegDecoder(found.path, salvage=True, inspection=found) as decoder:
+        own = decoder.layout
+        if (own.sample_rate, own.channels) == (layout.sample_rate, layout.channels):
+            for block in decoder.blocks():
+                if len(block) > read:
+                    yield block[read:]
+                read = max(0, read - len(block))
 
 
 def missing_text(inspection: Inspection, file: soundfile.SoundFile, read: int) -> str:

@@ -5,8 +5,10 @@ import struct
 
 import numpy as np
 import pytest
+import scipy.signal
 import soundfile
 from audio_files import make, tone
+from tagged_files import needs_ffmpeg
 
 from qse.audio.reader import open_audio
 from qse.audio.salvage import RepairedWav, open_repaired, samples_offset
@@ -40,6 +42,22 @@ def test_salvage_reads_a_truncated_file(tmp_path, suffix, told):
     assert bool(missing) == told
     if told:
         assert float(read[1]) + float(missing[1]) == pytest.approx(10, abs=0.1)
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["flac", "mp3"])
+def test_salvage_reads_on_behind_damage(tmp_path, suffix):
+    path = make(tmp_path / f"a.{suffix}", noise(160_000))
+    whole, damage = salvaged(path)
+    assert len(whole) == 160_000 and damage is None
+    data = path.read_bytes()
+    at = len(data) // 3
+    path.write_bytes(data[:at] + bytes(4096) + data[at + 4096 :])
+    audio, damage = salvaged(path)
+    assert 0 < len(whole) - len(audio) < 20_000 and " s are missing" in damage
+    later = whole[112_000:144_000, 0]
+    likeness = scipy.signal.correlate(audio[:, 0], later, "valid")
+    assert likeness.max() == pytest.approx(later @ later, rel=1e-3)
 
 
 @pytest.mark.parametrize("has_end", [True, False])
