@@ -172,6 +172,9 @@ def _check(devices: Devices, files: Files) -> None:
         raise UsageError("--from and --virtual-speaker are two sources: name one of them")
 
     taken = [realpath(path) for path in (files.from_, files.to) if path is not None]
+    if len(set(taken)) < len(taken):
+        reason = "--to is the file of --from, of which a session that is stopped leaves a part"
+        raise UsageError(f"{reason}: name another output")
     if files.record is not None and realpath(files.record) in taken:
         reason = f"--record {files.record} is the file of --from or --to"
         raise UsageError(f"{reason}: name another recording")

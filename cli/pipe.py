@@ -67,7 +67,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
             "standard output is a terminal: send it to a file or a program, or use -o FILE"
         )
     if inputs[0] not in STDIN:
-        return FileJob(Path(inputs[0]), target)
+        return FileJob(Path(inputs[0]), target, is_named=True)
     # before reading: the input of a pipe cannot be sent again
     if suffix_of(target) in MEDIA:
         need_ffmpeg(str(target))
@@ -83,7 +83,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
         raise QseError(
             f"standard input cannot be kept in {scratch}: {error.strerror}; {cure}"
         ) from error
-    return FileJob(scratch / "in", target, "standard input")
+    return FileJob(scratch / "in", target, "standard input", is_named=True)
 
 
 def _mode_of_stdin() -> int:

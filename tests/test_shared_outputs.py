@@ -54,7 +54,7 @@ def foreign(link: Path, target: Path) -> None:
 def test_scores(shared, precious):
     store = Store(shared, ["name", "stamp"], {}, {"a": "1"})
     foreign(shared / "scores.csv", precious)
-    with pytest.raises(PermissionError, match="a link that another user made"):
+    with pytest.raises(PermissionError, match="it is a link"):
         store.add({"name": "a", "stamp": "1"})
 
 
@@ -63,8 +63,8 @@ def test_curves(shared, precious):
     log.add("train", {"step": 1, "loss": 0.5})
     log.add("valid", {"step": 1, "stoi": 0.5})
     foreign(shared / "curves.png", precious)
-    with pytest.raises(PermissionError, match="a link that another user made"):
-        log.draw()
+    log.draw()
+    assert (shared / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_events(shared, tmp_path):
@@ -89,7 +89,7 @@ def test_cache_of_a_corpus(shared, precious, tmp_path, monkeypatch):
         return write(*arguments)
 
     monkeypatch.setattr(CorpusCache, "_write", exchanged)
-    with pytest.raises(QseError, match="a link that another user made"):
+    with pytest.raises(QseError, match="it is a link"):
         cache.corpus([speech / "a.wav"])
 
 

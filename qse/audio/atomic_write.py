@@ -7,6 +7,7 @@ alone, is reached by its descriptor, and is renamed in the folder that was enter
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import IO
 
 from .claim import claim_in
 from .file_mode import set_mode
-from .folder_path import entered_folder, held_folder
+from .folder_path import entered_folder, target_folder
 from .held_folder import HeldFolder
 from .private_folder import is_shared
 
@@ -22,22 +23,29 @@ _unfinished: set[tuple[HeldFolder, str]] = set()
 
 
 @contextmanager
-def atomic_path(path: Path, overwrite: bool = True, source: Path | None = None) -> Iterator[Path]:
+def atomic_path(
+    path: Path, overwrite: bool = True, source: Path | None = None, is_named: bool = False
+) -> Iterator[Path]:
     """Yield the path of an empty temporary file in the folder of `path`; rename it to `path` at the
     end, remove it on an exception.
 
-    If `path` is a link, the file that it points to is replaced; see `held_folder`. A replaced file
-    hands on its permissions, as far as they are no wider than those of `source`. Without
-    `overwrite`, raise FileExistsError if `path` exists at the end, also where another process has
-    just made it. On Linux the yielded path is that of a descriptor: it must be written, not
-    replaced.
+    If `path` is a link, it is replaced itself, or, if `is_named`, the file that it points to; see
+    `target_folder`. A replaced file hands on its permissions, as far as they are no wider than
+    those of `source`. Without `overwrite`, raise FileExistsError if `path` exists at the end, also
+    where another process has just made it. On Linux the yielded path is that of a descriptor: it
+    must be written, not replaced.
     """
-    with held_folder(path) as (folder, name), _published(folder, name, overwrite, source) as part:
+    with (
+        target_folder(path, is_named) as (folder, name),
+        _published(folder, name, overwrite, source) as part,
+    ):
         yield part
 
 
 @contextmanager
-def claimed_path(path: Path, overwrite: bool = True, source: Path | None = None) -> Iterator[Path]:
+def claimed_path(
+    path: Path, overwrite: bool = True, source: Path | None = None, is_named: bool = False
+) -> Iterator[Path]:
     """Do what `atomic_path` does, in folders that are made if they are missing, for one process at
     a time: raise Claimed at once if another one writes `path`.
 
@@ -45,7 +53,7 @@ def claimed_path(path: Path, overwrite: bool = True, source: Path | None = None)
     file that the process had locked.
     """
     with ExitStack() as stack:
-        folder, name = stack.enter_context(held_folder(path, make=True))
+        folder, name = stack.enter_context(target_folder(path, is_named, make=True))
         claim = stack.enter_context(claim_in(folder, name))
         part = _temporary()
         if claim:
@@ -99,14 +107,19 @@ def _published(
         _unfinished.discard((folder, part))
 
 
-def open_to_append(path: Path, source: Path | None = None, buffering: int = -1) -> IO[bytes]:
-    """Open a file to append to it, in the folder that `held_folder` enters; its permissions are
+def open_to_append(
+    path: Path, source: Path | None = None, buffering: int = -1, is_named: bool = False
+) -> IO[bytes]:
+    """Open a file to append to it, in the folder that `target_folder` enters; its permissions are
     then no wider than those of `source`.
 
-    Raises PermissionError for a file that others may have put there: of another user, or with a
-    second name.
+    Raises PermissionError for a link that is not followed, and for a file that others may have put
+    there: of another user, or with a second name.
     """
-    with held_folder(path) as (folder, name):
+    with target_folder(path, is_named) as (folder, name):
+        state = folder.state(name)
+        if state and stat.S_ISLNK(state.st_mode):
+            raise PermissionError(errno.EPERM, "it is a link", name)
         descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         if folder.at is not None and is_shared(os.stat(folder.at)) and _is_foreign(descriptor):
             os.close(descriptor)
@@ -135,9 +148,9 @@ def remove(path: Path) -> None:
         folder.remove(path.name)
 
 
-def write_text(path: Path, text: str, source: Path | None = None) -> None:
+def write_text(path: Path, text: str, source: Path | None = None, is_named: bool = False) -> None:
     """Write `text` to `path` atomically, in UTF-8; see `atomic_path`."""
-    with atomic_path(path, source=source) as part:
+    with atomic_path(path, source=source, is_named=is_named) as part:
         part.write_text(text, encoding="utf-8")
 
 

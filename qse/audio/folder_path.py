@@ -44,6 +44,24 @@ def held_folder(
 
 
 @contextmanager
+def target_folder(
+    path: Path, is_named: bool, make: bool = False
+) -> Iterator[tuple[HeldFolder, str]]:
+    """Yield the folder in which the file `path` is written, and its name there; see `held_folder`.
+
+    `is_named`: a person named this file: if it is a link, that is followed. Under a name that
+    a program has found, such as that of a run's checkpoint, a link is not, whoever made it: it may
+    have come in an archive.
+    """
+    if is_named:
+        with held_folder(path, make) as found:
+            yield found
+        return
+    with entered_folder(path.parent, make) as folder:
+        yield folder, path.name
+
+
+@contextmanager
 def entered_folder(path: Path, make: bool = False) -> Iterator[HeldFolder]:
     """Yield the folder `path` itself; see `held_folder`."""
     with held_folder(path / secrets.token_hex(8), make) as (folder, _):  # a name that is not there

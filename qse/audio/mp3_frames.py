@@ -11,13 +11,14 @@ from pathlib import Path
 from .damage_text import note
 from .file_bytes import FileBytes
 from .id3_frames import tag_size
-from .mp3_header import MP3_RATES
+from .mp3_header import MP3_RATES, holds_beginning, stated_frames
 
 SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1
 HALVINGS = {3: 0, 2: 1, 0: 2}  # of them, by the version
 # the first bytes of a frame of layer III: its sync word, version, and a bit rate
 HEAD = re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][\x10-\xef]", re.DOTALL)
 MOST_ZEROS = 4096  # bytes that a file may begin with
+MOST_STUFFING = 16  # zeros between two frames; more are a hole, or the rest of a frame
 MOST_FALSE = 1 << 19  # places that look like a frame and are none
 MOST_LYRICS = (1 << 16) + 32  # bytes
 CHAIN = 4  # frames behind each other that are no coincidence
@@ -32,13 +33,15 @@ class Frames:
     """The frames of a file: their `samples` per channel; `holes`: for each place with bytes that
     are no frames, the samples before it; whether the last frame `is_cut`; `changes`: the samples
     before each frame with another sample rate, or other channels, than the one before; `size`:
-    their bytes, 0 if they were not counted."""
+    their bytes, 0 if they were not counted; `ends`: the samples before each end of a joined file
+    that has fewer frames than its Xing or Info header states."""
 
     samples: int
     holes: tuple[int, ...]
     is_cut: bool
     changes: tuple[int, ...]
     size: int = 0
+    ends: tuple[int, ...] = ()
 
     def between(self) -> "Frames":
         """Return the same without holes at both ends, where programs put what is no sound."""
@@ -49,6 +52,8 @@ class Frames:
         found = [f"bytes are no frames at {before / sample_rate:.2f} s" for before in self.holes]
         for before in self.changes:
             found.append(f"sample rate or channels change at {before / sample_rate:.2f} s")
+        for before in self.ends:
+            found.append(f"one of its joined files ends early at {before / sample_rate:.2f} s")
         return [*found, "its last frame is cut"] if self.is_cut else found
 
 
@@ -72,13 +77,15 @@ def read_frames(path: Path) -> Frames:
     holes: list[int] = []
     changes: list[int] = []
     form = None
+    stated: list[tuple[int, int]] = []
     with path.open("rb") as file:
         data = FileBytes(file)
         end = 0
         if data.behind_zeros(0, len(data)) > MOST_ZEROS:
             note(holes, samples)
         for at, size, length in _frames(data):
-            if behind_tags(data, end, at) < at:
+            tagless = at - end > MOST_STUFFING and data.behind_zeros(end, at) == at
+            if behind_tags(data, end, at) < at or (end and tagless):
                 note(holes, samples)
             end = at + size
             header = data[at : at + 4]
@@ -88,11 +95,28 @@ def read_frames(path: Path) -> Frames:
             if form not in (None, now):
                 note(changes, samples)
             form = now
+            frame = data[at:end]
+            if count := stated_frames(frame):
+                note(stated, (samples, count * length))
             samples += length
+            if holds_beginning(frame):
+                note(holes, samples)
             sizes += size
         if behind_tags(data, end, len(data)) < len(data):
             note(holes, samples)
-        return Frames(samples, tuple(holes), end > len(data), tuple(changes), sizes)
+        is_cut = end > len(data)
+        return Frames(samples, tuple(holes), is_cut, tuple(changes), sizes, _ends(stated, samples))
+
+
+def _ends(stated: list[tuple[int, int]], samples: int) -> tuple[int, ...]:
+    """Return the samples before each end of a joined file with fewer frames than are stated.
+    stated: for each frame that states a length, the samples before it, and those behind it."""
+    if len(stated) < 2:  # of one file, the bytes are compared, too
+        return ()
+    ends = [begin for begin, _ in stated[1:]] + [samples]
+    there = zip(stated, ends, strict=True)
+    # some programs count the frame that states the length
+    return tuple(end for (begin, count), end in there if end - begin < count)
 
 
 def _frames(data: FileBytes) -> Iterator[tuple[int, int, int]]:

@@ -9,6 +9,8 @@ MP3_RATES = (  # kbit/s of layer III by the index in the header: MPEG 1, and MPE
 )
 ENCODER = 120  # offset of its name in the header, where that has all fields
 CHECKSUM = 154  # offset of the checksum
+FIRST_BYTES = 256  # of a frame, which hold that header
+PLACES = (13, 21, 36)  # of that header in its frame, without a checksum of two bytes
 COVERED = 190  # bytes
 
 
@@ -68,11 +70,30 @@ class FirstFrame:
 def first_frame(file: IO[bytes], start: int) -> FirstFrame:
     """Read the first frame of an open MP3 file, at the end of its tags. Raises OSError."""
     file.seek(start)
-    frame = file.read(256)
-    at = max(frame.find(b"Xing"), frame.find(b"Info"))
-    if not 0 <= at < len(frame) - 7:
+    frame = file.read(FIRST_BYTES)
+    at = _header_place(frame)
+    if at < 0:
         return FirstFrame(start, frame[:4], b"")
     return FirstFrame(start, frame[:4], frame[at:], _is_changed(frame, at))
+
+
+def stated_frames(frame: bytes) -> int:
+    """Return the frames that the Xing or Info header of a frame states, 0 without one."""
+    at = _header_place(frame)
+    return FirstFrame(0, frame[:4], frame[at:]).frames if 0 <= at <= PLACES[-1] + 2 else 0
+
+
+def holds_beginning(frame: bytes) -> bool:
+    """Return whether another file begins within a frame: its own end was cut off."""
+    at = _header_place(frame)
+    heads = [frame[at - place : at - place + 2] for place in PLACES if at > place]
+    return any(head[0] == 0xFF and head[1] & 0xE6 == 0xE2 for head in heads)
+
+
+def _header_place(frame: bytes) -> int:
+    """Return where a Xing or Info header begins in a frame, -1 without one."""
+    at = max(frame.find(b"Xing"), frame.find(b"Info"))
+    return at if at < len(frame) - 7 else -1
 
 
 def _is_changed(frame: bytes, at: int) -> bool:

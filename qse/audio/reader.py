@@ -152,6 +152,8 @@ class AudioFile:
             for block in read_behind(self.inspection, self.layout, read):
                 read += len(block)
                 yield block
+                if read >= stop:
+                    break
         if not read:
             raise QseError(f"{self.name} holds no samples")
         if read >= stop:

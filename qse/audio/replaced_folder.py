@@ -3,8 +3,10 @@
 Where others could exchange it meanwhile, its files are made elsewhere and copied one by one.
 """
 
+import ctypes
 import os
 import secrets
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +16,10 @@ from tempfile import TemporaryDirectory
 from .atomic_write import atomic_path, remove
 from .folder_path import entered_folder, held_folder
 from .private_folder import is_exchangeable, private_folder
+
+# of Linux, for renameat2
+AT_WORKING_FOLDER = -100
+RENAME_EXCHANGE = 2
 
 
 @contextmanager
@@ -90,22 +96,53 @@ def _elsewhere(target: Path) -> Iterator[Path]:
 
 
 def _exchange(new: Path, target: Path, names: Collection[str]) -> None:
-    """Rename `target` and then `new` to `target`; undo the first where the second fails."""
+    """Rename `new` to `target`, with the files that it does not replace; undo that where it fails.
+
+    Those have a second name in `new` before, where that is possible: a process that is killed
+    leaves all files under their names.
+    """
     if not target.exists():
         new.rename(target)
         return
+    for path in target.iterdir():
+        if path.name not in names:
+            with suppress(OSError):  # a folder, or a file system without hard links
+                os.link(path, new / path.name, follow_symlinks=False)
     former = target.with_name(f".qse-{secrets.token_hex(8)}.former")
-    target.rename(former)
+    _swap(new, target, former)
     try:
         for path in list(former.iterdir()):
-            if path.name not in names:
-                os.replace(path, new / path.name)
-        new.rename(target)
+            if path.name not in names and not os.path.lexists(target / path.name):
+                os.replace(path, target / path.name)
     except BaseException:
-        for path in list(new.iterdir()):
+        for path in list(target.iterdir()):
             if path.name not in names:
                 os.replace(path, former / path.name)
-        former.rename(target)
+        _swap(former, target, new)
         raise
     with suppress(OSError):  # the new folder is in its place
         rmtree(former)
+
+
+def _swap(new: Path, target: Path, former: Path) -> None:
+    """Rename `target` to `former` and `new` to `target`; on Linux, there is a folder `target` at
+    any time."""
+    if _exchanged(new, target):
+        new.rename(former)
+        return
+    target.rename(former)
+    try:
+        new.rename(target)
+    except BaseException:
+        former.rename(target)
+        raise
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange the names of two folders in one step; return False where the system cannot."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
+    if rename is None:
+        return False
+    paths = (AT_WORKING_FOLDER, os.fsencode(one), AT_WORKING_FOLDER, os.fsencode(other))
+    done: int = rename(*paths, RENAME_EXCHANGE)
+    return done == 0

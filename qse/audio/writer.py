@@ -43,6 +43,7 @@ def write(
     keep_partial: bool = False,
     finish: Callable[[Path, int], object] = lambda part, samples: None,
     source: Path | None = None,
+    is_named: bool = False,
 ) -> int:
     """Write the blocks to `target` and return the samples per channel.
 
@@ -51,7 +52,7 @@ def write(
     keep_partial: on a full disk, keep what was written, for sound that cannot be recorded again;
     QseError says so. finish: called with the temporary file and its samples per channel before it
     appears, to add metadata. source: a file whose permissions the target does not exceed, or
-    OWNER_ALONE.
+    OWNER_ALONE. is_named: a person named `target`; see `target_folder`.
 
     Samples beyond full scale are clipped where the format cannot hold them. Raises QseError if the
     target exists and `overwrite` is false, or cannot be written. An exception from `blocks` passes
@@ -62,7 +63,7 @@ def write(
     written = 0
     fault = None
     limited = layout.clips and not layout.subtype.startswith(CLIPPED)
-    with atomic_target(target, overwrite, source) as part:
+    with atomic_target(target, overwrite, source, is_named) as part:
         try:
             with _create(part, layout, target) as file:
                 if keep_partial:
@@ -157,11 +158,13 @@ def _held(path: Path) -> tuple[int, bool]:
 
 
 @contextmanager
-def atomic_target(target: Path, overwrite: bool, source: Path | None = None) -> Iterator[Path]:
+def atomic_target(
+    target: Path, overwrite: bool, source: Path | None = None, is_named: bool = False
+) -> Iterator[Path]:
     """Yield a temporary path for `target`, as `claimed_path`, and turn its errors into QseError."""
     try:
         check_target(target, overwrite)
-        with claimed_path(target, overwrite, source) as part:
+        with claimed_path(target, overwrite, source, is_named) as part:
             yield part
     except Claimed as error:
         cure = "wait for its end, or name another output"
@@ -184,7 +187,7 @@ class _Discarded(Exception):
 
 def try_target(target: Path, overwrite: bool) -> None:
     """Make the folder of `target`. Raises QseError if `target` could not be written there."""
-    with suppress(_Discarded), atomic_target(target, overwrite):
+    with suppress(_Discarded), atomic_target(target, overwrite, is_named=True):
         raise _Discarded
 
 

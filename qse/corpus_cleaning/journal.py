@@ -70,7 +70,7 @@ class Journal:
             self._new: dict[str, Path] = {}  # targets by their marks of this run
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
-            self._file = open_to_append(path, source, buffering=0)
+            self._file = open_to_append(path, source, buffering=0, is_named=True)
         except OSError as error:
             raise QseError(
                 f"{path} cannot be written: {error.strerror}; name another manifest"
@@ -166,7 +166,8 @@ class Journal:
         lines = self.path.read_bytes().splitlines(keepends=True)
         kept = []
         for number, line in enumerate(lines, 1):
-            if not line.endswith(b"\n") and line.startswith(b"{"):  # half written
+            is_half = not line.endswith(b"\n") and line.startswith(b"{")
+            if is_half and number > 1:  # else it may be a file of something else
                 continue
             entry = self._checked(line, number)
             if entry[KEY]["state"] == DONE:
@@ -193,12 +194,15 @@ class Journal:
         is_open = hasattr(self, "_file")
         if is_open:  # Windows replaces no open file
             self._file.close()
-        with atomic_path(self.path, source=self._source) as part, part.open("wb") as file:
+        with (
+            atomic_path(self.path, source=self._source, is_named=True) as part,
+            part.open("wb") as file,
+        ):
             file.writelines(map(dump, entries))
             file.flush()
             os.fsync(file.fileno())
         if is_open:
-            self._file = open_to_append(self.path, self._source, buffering=0)
+            self._file = open_to_append(self.path, self._source, buffering=0, is_named=True)
 
 
 def _locked(path: Path) -> IO[bytes]:

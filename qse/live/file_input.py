@@ -14,10 +14,12 @@ from time import monotonic
 
 import numpy as np
 
+from ..audio.checks import check_unchanged
 from ..audio.formats import Layout
 from ..audio.input_path import held_input
 from ..audio.reader import open_audio
 from ..audio.resample import Resampler
+from ..errors import QseError
 from .devices import block_of
 from .protocols import DevicePort, LiveInput
 
@@ -97,6 +99,10 @@ class FileInput:
                     return
                 yield block
             self.damage = source.damage
+            try:
+                check_unchanged(self.origin, self.name, source.inspection.state)
+            except QseError as error:
+                self.damage = str(error)
 
     def convert(self, block: np.ndarray) -> np.ndarray:
         """Return a block as (samples, channels) at the rate given to `start`."""

@@ -53,7 +53,9 @@ class Worker(Thread):
         )
         first = _first(blocks, layout.longest)
         origin = source.origin or OWNER_ALONE
-        written = write(to, first, layout, self._overwrite, source.is_live, source=origin)
+        written = write(
+            to, first, layout, self._overwrite, source.is_live, source=origin, is_named=True
+        )
         if written == layout.longest:
             limit = f"a {layout.format} file cannot be longer"
             raise QseError(f"{to}: the session ended, for {limit}; name a .rf64 file")

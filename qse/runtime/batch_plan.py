@@ -19,13 +19,14 @@ SUFFIX = "-enhanced"
 class FileJob:
     """One file to enhance; `name` is what messages call it, its path if None; `inside`: the folder
     in which it must lie when it is opened; `is_new`: the target was not there when the run began,
-    and is not replaced if it is then."""
+    and is not replaced if it is then; `is_named`: a person named the target itself."""
 
     source: Path
     target: Path
     name: str | None = None
     inside: Identity | None = None
     is_new: bool = False
+    is_named: bool = False
 
     def __str__(self) -> str:
         return self.name or str(self.source)
@@ -56,6 +57,7 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     single = len(inputs) == len(found) == 1 and not Path(inputs[0]).is_dir()
     folder = _output_folder(output, single) if output else None
     earlier = _earlier_results(found, folder, inputs)
+    file = Path(output) if output and not folder else None
     targets: dict[Path, Path] = {}
     limits = {entry.path: entry.inside for entry in found.values()}
     for entry in found.values():
@@ -63,14 +65,20 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
             targets[entry.path] = _target(entry, output, folder)
     names = {source: real_name(target) for source, target in targets.items()}
     taken = Counter(names.values())
+    sources = {file_name(source): source for source in targets}
     jobs: dict[str, FileJob] = {}
     for source, target in targets.items():
         if taken[names[source]] > 1:
             target = _with_both_suffixes(target, source)
-        job = FileJob(source, target, inside=limits[source], is_new=not target.exists())
-        first = jobs.setdefault(file_name(target), job)
-        if first.source != source:
+        is_new = not target.exists()
+        job = FileJob(source, target, None, limits[source], is_new, is_named=target == file)
+        written = file_name(target)
+        clash = ""
+        if sources.get(written, source) != source:
+            clash = f"{source} would be written to {target}, which is an input, too"
+        elif (first := jobs.setdefault(written, job)).source != source:
             clash = f"{source} would be written to {target}, as {first} is"
+        if clash:
             errors.append(QseError(f"{clash}: enhance it in a run of its own"))
     if not jobs and not errors:
         named = ", ".join(inputs)

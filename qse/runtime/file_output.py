@@ -134,7 +134,8 @@ def _write_audio(
     blocks = _converted(written, job, enhance(source), source.layout, layout)
     counted = clipping.counted(blocks) if layout.clips else blocks
     with _place(job, options) as path:
-        samples = write(path, counted, layout, options.overwrite, finish=finish, source=job.source)
+        to = (path, counted, layout, options.overwrite)
+        samples = write(*to, finish=finish, source=job.source, is_named=job.is_named)
     written.samples = round(samples * source.layout.sample_rate / layout.sample_rate)
     say_clipping(written, job, clipping)
     return written
@@ -160,11 +161,8 @@ def _layout(job: FileJob, source: AudioReader, options: FileOptions) -> Layout:
         rate = _source_rate(source, seconds)
     copied = is_copied(source.inspection, layout)
     tags = {} if copied or not needs_strings(layout) else layout.tags
-    return replace(
-        layout,
-        tags=tags,
-        settings=settings(layout.subtype, layout.sample_rate, layout.channels, rate),
-    )
+    coding = settings(layout.subtype, layout.sample_rate, layout.channels, rate)
+    return replace(layout, tags=tags, settings=coding)
 
 
 def _source_rate(source: AudioReader, seconds: float | None) -> BitRate | None:
@@ -181,7 +179,7 @@ def _write_media(
     need_ffmpeg(str(job.target))
     with (
         _place(job, options) as path,
-        atomic_target(path, options.overwrite, job.source) as part,
+        atomic_target(path, options.overwrite, job.source, job.is_named) as part,
         private_folder() as folder,
     ):
         origin = first.inspection.readable_by_ffmpeg(first.layout, folder)

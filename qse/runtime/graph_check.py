@@ -31,6 +31,7 @@ DOMAIN = 7
 SUBGRAPHS = (6, 11)
 ATTRIBUTE_TENSORS = (5, 10)
 SPARSE_ATTRIBUTES = (22, 23)
+LARGEST_KEY = 1 << 32  # fields are numbered from 1; the lowest three bits say how they are stored
 EXTERNAL = 13
 LOCATION = 14
 STANDARD = (b"", b"ai.onnx")
@@ -187,7 +188,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Value]]:
     end = len(data)
     while at < end:
         key, at = _varint(data, at)
-        if key < 8:  # fields are numbered from 1
+        if not 8 <= key < LARGEST_KEY:  # ONNX Runtime would read the lower bits of a larger one
             raise IndexError
         wire = key & 7
         if wire == 0:

@@ -38,7 +38,7 @@ def held_job(source: Held, target: str | Path | None, folder: Path) -> FileJob:
     target = Path(target)
     if target.is_dir() or not target.suffix:
         raise QseError(f"{target}: {NAME} has no name to be given in a folder; name a file")
-    return FileJob(path, target, _name(source))
+    return FileJob(path, target, _name(source), is_named=True)
 
 
 def _name(source: Held) -> str:

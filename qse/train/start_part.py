@@ -59,7 +59,11 @@ def _start_files(start: str | Path) -> list[Path]:
         if not path.is_file():
             raise QseError(f"{start}: has no {path.name}; name a model with its weights, or a run")
     curves = [folder / name for name in CURVES if (folder / name).is_file()]
-    return [folder / CONFIG, weights, *curves]
+    found = [folder / CONFIG, weights, *curves]
+    for path in found:
+        if path.is_symlink():  # it may have come in an archive
+            raise QseError(f"{path}: is a link, to a file that is not packed; put a copy there")
+    return found
 
 
 def _wheels(folder: Path, python_version: str) -> list[Path]:

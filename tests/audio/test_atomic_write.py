@@ -10,7 +10,13 @@ import soundfile
 from audio_files import WAV, make, read, tone
 
 from qse.audio import claim
-from qse.audio.atomic_write import atomic_path, claimed_path, discard_unfinished
+from qse.audio.atomic_write import (
+    atomic_path,
+    claimed_path,
+    discard_unfinished,
+    open_to_append,
+    write_text,
+)
 from qse.audio.reader import AudioFile
 from qse.audio.writer import write
 from qse.errors import QseError
@@ -25,13 +31,29 @@ def test_atomic_path_ignores_old_temporary_files(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs links and permissions")
-def test_atomic_path_follows_links_and_keeps_mode(tmp_path):
+def test_a_link_is_followed_that_was_named(tmp_path):
     there = make(tmp_path / "there.wav", tone(10))
     there.chmod(0o640)
     (tmp_path / "a.wav").symlink_to(there)
-    write(tmp_path / "a.wav", [tone(1000)], WAV, overwrite=True)
+    write(tmp_path / "a.wav", [tone(1000)], WAV, overwrite=True, is_named=True)
     assert (tmp_path / "a.wav").is_symlink() and read(there) == 1000
     assert there.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_a_link_under_a_name_that_was_found_is_replaced_itself(tmp_path):
+    (there := tmp_path / "there.txt").write_text("precious")
+    for name in ("text", "path", "log", "none"):
+        (tmp_path / name).symlink_to(there)
+    write_text(tmp_path / "text", "new")
+    with atomic_path(tmp_path / "path") as part:
+        part.write_text("new")
+    with pytest.raises(OSError), open_to_append(tmp_path / "log"):
+        pass
+    with pytest.raises(FileExistsError), atomic_path(tmp_path / "none", overwrite=False) as part:
+        part.write_text("new")
+    assert (tmp_path / "text").read_text() == (tmp_path / "path").read_text() == "new"
+    assert there.read_text() == "precious" and (tmp_path / "none").is_symlink()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -39,7 +61,8 @@ def test_atomic_path_replaces_no_pipe(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")
     for name in ("pipe", "link"):
-        with pytest.raises(OSError, match="regular file"), atomic_path(tmp_path / name) as part:
+        path = tmp_path / name
+        with pytest.raises(OSError, match="regular"), atomic_path(path, is_named=True) as part:
             part.write_text("text")
     assert (tmp_path / "pipe").is_fifo() and len(list(tmp_path.iterdir())) == 2
 

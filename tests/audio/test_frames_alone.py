@@ -6,6 +6,8 @@ import pytest
 from audio_files import make, outcome, tone
 from tagged_files import ffmpeg, needs_ffmpeg, needs_sox
 
+from qse.audio.mp3_frames import read_frames
+
 pytestmark = needs_ffmpeg
 FRAME = 33  # bytes of GSM
 
@@ -43,6 +45,23 @@ def test_aac_that_begins_within_a_frame(here, sound, missing):
     data = (here / "a.aac").read_bytes()
     (here / "a.aac").write_bytes(data[missing:])
     assert "bytes are no frames at 0.00 s" in outcome(here / "a.aac")[1]
+
+
+def test_mp3_that_was_begun_again(here):
+    """As a download that is continued wrongly: the rest of the first file is missing. A joined file
+    of two whole ones is intact; of the first frame that a cut leaves, a part is in the second
+    file."""
+    for name in "ab":
+        make(here / f"{name}.mp3", tone(64_000))
+    first, second = ((here / f"{name}.mp3").read_bytes() for name in "ab")
+    joined = here / "joined.mp3"
+    joined.write_bytes(first + second)
+    samples, said = outcome(joined)
+    assert samples >= 128_000 and not said
+    for cut in range(len(first) // 2, len(first) // 2 + 300, 7):
+        joined.write_bytes(first[:cut] + second)
+        found = read_frames(joined)
+        assert found.places(16000) and not outcome(joined)[0], cut
 
 
 @pytest.mark.parametrize("suffix", ["mp2", "dts", "ts"])

@@ -193,11 +193,12 @@ def test_clean_repairs_half_written_line(corpus, clean):
     assert len(read_lines(manifest)) == 10
 
 
-def test_clean_refuses_manifest_of_another_program(corpus, clean):
-    write_lines(corpus / "out.jsonl", [{"audio_filepath": "x.wav", "text": "y"}])
+@pytest.mark.parametrize("content", ['{"audio_filepath": "x.wav"}\n', '{"a": 1}', "{\\rtf1 }"])
+def test_clean_refuses_manifest_of_another_program(corpus, clean, content):
+    (corpus / "out.jsonl").write_bytes(content.encode())
     status, err = clean()
     assert status == 2 and "not written by qse clean" in err
-    assert len(read_lines(corpus / "out.jsonl")) == 1
+    assert (corpus / "out.jsonl").read_bytes() == content.encode()
 
 
 def test_clean_refuses_existing_files_at_first_run(corpus, clean):

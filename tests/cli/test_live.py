@@ -81,6 +81,8 @@ def test_live_refuses_to_record_into_its_files(command, models, noisy):
     ):
         status, _, err = command("live", *arguments, "--overwrite")
         assert status == 2 and "name another recording" in err
+    status, _, err = command("live", "--from", noisy, "--to", noisy, "--overwrite")
+    assert status == 2 and "--to is the file of --from" in err
     assert noisy.read_bytes() == before and not other.exists()
 
 

@@ -24,3 +24,15 @@ def test_file_input_paces_blocks(tmp_path, monkeypatch):
     np.testing.assert_allclose(came[:11], due[:11], atol=1e-9)
     np.testing.assert_allclose(np.array(came[32:]) - due[32:], 0.011 + 0.49, atol=1e-9)
     assert source.dropouts == 2
+
+
+def test_a_file_that_grows_meanwhile_is_said(tmp_path):
+    path = tmp_path / "noisy.wav"
+    soundfile.write(path, noise(16000), 16000)
+    source = FileInput(path, paced=False)
+    blocks = source.blocks()
+    next(blocks)
+    with path.open("ab") as file:
+        file.write(bytes(1000))
+    assert sum(map(len, blocks)) > 15000
+    assert "noisy.wav was written by another program while it was read" in source.damage

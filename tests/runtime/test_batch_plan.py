@@ -43,12 +43,29 @@ def test_plan_knows_results_by_any_spelling(here, command):
     assert tree(here) == ["in/a-enhanced.wav", "in/a.wav"]
 
 
-def test_plan_refuses_to_replace_an_input(here, command):
+@pytest.mark.parametrize("inputs", [("y", "x"), ("x", "y"), ("x/a.wav", "y/a.wav")])
+def test_plan_refuses_to_replace_an_input(here, command, inputs):
     make(here / "y/a.wav", 1000)
     make(here / "x/a.wav", 2000)
-    status, _, err = command("denoise", "y", "x", "-o", "y", "--overwrite")
-    assert status == 1 and "x/a.wav would be written to y/a.wav, as y/a.wav is" in err
+    status, _, err = command("denoise", *inputs, "-o", "y", "--overwrite")
+    assert status == 1 and "x/a.wav would be written to y/a.wav, which is an input, too" in err
     assert len(samples(here / "y/a.wav")) == 1000
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_a_link_in_place_of_a_result_leads_nowhere(here, command):
+    """As an archive may hold it."""
+    make(here / "pack/a.wav")
+    link = here / "pack/a-enhanced.wav"
+    link.symlink_to("../home.wav")
+    assert command("denoise", "pack")[0] == 1 and link.is_symlink()
+    (here / "home.wav").write_text("precious")
+    assert command("denoise", "pack/a.wav")[0] == 1
+    assert command("denoise", "pack/a.wav", "--overwrite")[0] == 0 and not link.is_symlink()
+    assert (here / "home.wav").read_text() == "precious"
+    (here / "named.wav").symlink_to(here / "other.wav")
+    assert command("denoise", "pack/a.wav", "-o", "named.wav", "--overwrite")[0] == 0
+    assert (here / "named.wav").is_symlink() and (here / "other.wav").is_file()
 
 
 def test_plan_counts_files_once_and_skips_hidden_ones(here, command):

@@ -3,6 +3,7 @@
 import base64
 import csv
 import hashlib
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -79,3 +80,12 @@ def test_wheels_that_cannot_be_made_are_an_error(finished_run, tmp_path, monkeyp
     with pytest.raises(QseError, match=r"pip wheel failed \(ERROR: no such version\)"):
         start_part.write(tmp_path / "start.zip", finished_run[0], "9.9")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_in_the_folder_of_a_start_is_not_packed(finished_run, tmp_path):
+    run = shutil.copytree(finished_run[0], tmp_path / "run")
+    (run / "config.toml").rename(private := tmp_path / "private.toml")
+    (run / "config.toml").symlink_to(private)
+    with pytest.raises(QseError, match=r"config.toml: is a link"):
+        start_part.write(tmp_path / "start.zip", run)
+    assert not (tmp_path / "start.zip").exists()
