@@ -12,6 +12,7 @@ const KBITS = [ // by the index in the header: MPEG 1, and MPEG 2 and 2.5
 ];
 const HEADER = 4; // bytes
 const BEFORE = 4096; // bytes in front of the first frame of a file that is MP3
+const MOST_STUFFING = 16; // zeros between two frames; more are a hole, or the rest of a frame
 const MOST_FALSE = 1 << 19; // places that look like a frame and are none
 const ZEROS = 1 << 14; // bytes that are looked at at a time
 const ENDS = [["TAG+", 227], ["3DI", 10]]; // further tags at the end of a file, and their bytes
@@ -90,7 +91,8 @@ export async function checkMp3(blob) {
     const frame = frameOf(await bytes.at(at, HEADER));
     if (!frame) {
       at = await nextFrame(bytes, at);
-      found.between ||= at >= 0 && (await behindTags(bytes, end)) < at;
+      const stuffed = at - end > MOST_STUFFING && (await behindZeros(bytes, end)) === at;
+      found.between ||= at >= 0 && (stuffed || (await behindTags(bytes, end)) < at);
       continue;
     }
     found.changes ||= form !== null && form !== frame.form;

@@ -148,4 +148,8 @@ test("findDamage counts the frames of MP3 where their number is stated", async (
   flipped[417 * 5] ^= 1;
   assert.equal(await damaged(infoFrame(10), flipped), true);
   assert.equal(await damaged(infoFrame(10), mp3(11).subarray(0, -9)), true);
+  const again = infoFrame(10); // of a file whose download was begun again; the rest of this frame is zeros, as LAME's is
+  again.fill(0, 60);
+  assert.equal(await damaged(infoFrame(10), mp3(10), again, mp3(10)), false);
+  assert.equal(await damaged(infoFrame(10), mp3(9), mp3(1).subarray(0, 200), again, mp3(10)), true);
 });
