@@ -80,6 +80,8 @@ def clean(
     path = sharded(places.out, number, of)
     if path.resolve() == manifest.resolve():
         raise UsageError(f"--manifest {path} is the input itself: name another output")
+    if of > 1 and path.is_symlink():  # nobody has named it: it may have come in an archive
+        raise UsageError(f"{path} is a link, in place of the manifest of a shard: remove it")
     if not path.exists() and not overwrite:
         check_free(chosen)
     models = processing.models()

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from shutil import copyfile, rmtree
+from shutil import copy2, copyfile, copytree, rmtree
 from tempfile import TemporaryDirectory
 
 from .atomic_write import atomic_path, remove
@@ -96,46 +96,43 @@ def _elsewhere(target: Path) -> Iterator[Path]:
 
 
 def _exchange(new: Path, target: Path, names: Collection[str]) -> None:
-    """Rename `new` to `target`, with the files that it does not replace; undo that where it fails.
+    """Rename `new` to `target`, with what it does not replace there.
 
-    Those have a second name in `new` before, where that is possible: a process that is killed
-    leaves all files under their names.
+    That has second names in `new` before, so that a process that ends at any moment leaves all of
+    it under its name.
     """
     if not target.exists():
         new.rename(target)
         return
     for path in target.iterdir():
         if path.name not in names:
-            with suppress(OSError):  # a folder, or a file system without hard links
-                os.link(path, new / path.name, follow_symlinks=False)
-    former = target.with_name(f".qse-{secrets.token_hex(8)}.former")
-    _swap(new, target, former)
-    try:
-        for path in list(former.iterdir()):
-            if path.name not in names and not os.path.lexists(target / path.name):
-                os.replace(path, target / path.name)
-    except BaseException:
-        for path in list(target.iterdir()):
-            if path.name not in names:
-                os.replace(path, former / path.name)
-        _swap(former, target, new)
-        raise
-    with suppress(OSError):  # the new folder is in its place
-        rmtree(former)
-
-
-def _swap(new: Path, target: Path, former: Path) -> None:
-    """Rename `target` to `former` and `new` to `target`; on Linux, there is a folder `target` at
-    any time."""
-    if _exchanged(new, target):
-        new.rename(former)
+            _repeat(path, new / path.name)
+    if _exchanged(new, target):  # and the former folder is removed as `new`
         return
+    former = target.with_name(f".qse-{secrets.token_hex(8)}.former")
     target.rename(former)
     try:
         new.rename(target)
     except BaseException:
         former.rename(target)
         raise
+    with suppress(OSError):  # the new folder is in its place
+        rmtree(former)
+
+
+def _repeat(path: Path, to: Path) -> None:
+    """Give a file, or all files in a folder, a second name, or copy them."""
+    if path.is_dir() and not path.is_symlink():
+        copytree(path, to, symlinks=True, copy_function=_second_name)
+    else:
+        _second_name(path, to)
+
+
+def _second_name(path: str | Path, to: str | Path) -> None:
+    try:
+        os.link(path, to, follow_symlinks=False)
+    except OSError:
+        copy2(path, to, follow_symlinks=False)
 
 
 def _exchanged(one: Path, other: Path) -> bool:

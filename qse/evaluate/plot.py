@@ -129,7 +129,7 @@ def _save(figure: Any, path: Path, source: Path | None = None) -> None:
         raise QseError(f"{path}: a picture is a PNG; name one that ends in .png")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path, source=source, is_named=True) as part:
+        with atomic_path(path, source=source) as part:
             figure.savefig(part, dpi=150, format="png")
     except OSError as error:
         raise QseError(

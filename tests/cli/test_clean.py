@@ -245,6 +245,14 @@ def test_clean_shards_divide_the_manifest(corpus, clean):
     assert len({line["qse"]["source"] for line in chain.from_iterable(found)}) == 10
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_clean_follows_no_link_in_place_of_a_shard(corpus, clean):
+    (corpus / "out.1-of-2.jsonl").symlink_to("elsewhere.jsonl")
+    status, err = clean("--shard", "1/2")
+    assert status == 2 and "is a link, in place of the manifest of a shard" in err
+    assert not (corpus / "elsewhere.jsonl").exists()
+
+
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b", "-1/2"])
 def test_clean_refuses_malformed_shard(corpus, clean, shard):
     status, err = clean("--shard", shard)

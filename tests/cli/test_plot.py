@@ -78,3 +78,12 @@ def test_plot_says_that_a_file_may_be_cut(tmp_path, run):
     path.write_bytes(path.read_bytes()[: path.read_bytes().rindex(b"OggS")])
     result = run(path, "-o", tmp_path / "a.png")
     assert result.exit_code == 0 and "a.ogg may be cut" in result.output, result.output
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_pictures_replace_links_and_not_what_they_point_to(tmp_path):
+    (tmp_path / "there.png").write_text("precious")
+    (tmp_path / "a.png").symlink_to("there.png")
+    plot_spectrograms([("noise", hiss(16000), 16000)], tmp_path / "a.png")
+    assert (tmp_path / "there.png").read_text() == "precious"
+    assert not (tmp_path / "a.png").is_symlink()
