@@ -73,6 +73,9 @@ def test_events(shared, tmp_path):
     foreign(shared / "tensorboard", elsewhere)
     with pytest.raises(PermissionError, match="a link that another user made"):
         MetricsLog(shared, tensorboard=True).add("train", {"step": 1, "loss": 0.5})
+    os.chown(shared / "tensorboard", 0, 0, follow_symlinks=False)
+    with pytest.raises(PermissionError, match="it is a link"):
+        MetricsLog(shared, tensorboard=True).add("train", {"step": 1, "loss": 0.5})
     assert not list(elsewhere.iterdir())
 
 

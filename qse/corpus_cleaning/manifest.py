@@ -13,7 +13,7 @@ from typing import Any
 from ..audio.formats import format_of
 from ..audio.suffixes import FORMATS
 from ..errors import QseError, UsageError
-from ..runtime.found_inputs import file_name
+from ..runtime.found_inputs import file_name, link_below
 
 PATH = "audio_filepath"
 KEY = "qse"  # what `qse clean` adds to an entry
@@ -55,7 +55,7 @@ def recordings(
             target = _target(source, root, Path(os.path.abspath(folder)), suffix)
             found[source] = Recording(source, target, [])
         found[source].entries.append(entry)
-    _check_targets(list(found.values()))
+    _check_targets(list(found.values()), Path(os.path.abspath(folder)))
     return list(found.values())
 
 
@@ -132,12 +132,15 @@ def _target(source: Path, root: Path, folder: Path, suffix: str | None) -> Path:
     return target.with_suffix(f".{suffix}")
 
 
-def _check_targets(found: list[Recording]) -> None:
+def _check_targets(found: list[Recording], folder: Path) -> None:
     sources = {file_name(recording.source) for recording in found}
     first: dict[str, Path] = {}
     for recording in found:
         source = recording.source
         target = recording.target
+        if link := link_below(folder, target):
+            fault = f"would be written through the link {link}"
+            raise UsageError(f"{target} {fault}: name another folder, or remove the link")
         real = file_name(target)
         if real in sources:
             fault = "is a recording of the manifest and would be replaced"

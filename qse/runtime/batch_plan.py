@@ -10,7 +10,7 @@ from ..audio.formats import format_of, suffix_of
 from ..audio.input_path import Identity
 from ..audio.suffixes import FOREIGN, MEDIA
 from ..errors import QseError, UsageError
-from .found_inputs import Input, file_name, matches, real_name
+from .found_inputs import Input, file_name, link_below, matches, real_name
 
 SUFFIX = "-enhanced"
 
@@ -76,6 +76,8 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
         clash = ""
         if sources.get(written, source) != source:
             clash = f"{source} would be written to {target}, which is an input, too"
+        elif folder and (link := link_below(folder, target)):
+            clash = f"{source} would be written through the link {link}"
         elif (first := jobs.setdefault(written, job)).source != source:
             clash = f"{source} would be written to {target}, as {first} is"
         if clash:

@@ -1,6 +1,7 @@
 """Log a run: to a caller after every step, in train.csv and valid.csv, and as curves.png."""
 
 import csv
+import errno
 import json
 import math
 from io import StringIO
@@ -175,16 +176,14 @@ class MetricsLog:
         need("matplotlib", "train")
         from matplotlib.figure import Figure
 
-        train = self._rows("train")
         valid = self._rows("valid")
-        curves = {"loss": [("loss", train)]}
+        curves = {"loss": [("loss", self._rows("train"))]}
         for name in valid[-1]:
             if name not in ("step", "audio_hours"):
                 curves.setdefault(name.removeprefix(UNKNOWN), []).append((name, valid))
         figure = Figure(figsize=(3.2 * len(curves), 3), layout="constrained")
-        for axes, (title, lines) in zip(
-            figure.subplots(1, len(curves)), curves.items(), strict=True
-        ):
+        panels = figure.subplots(1, len(curves))
+        for axes, (title, lines) in zip(panels, curves.items(), strict=True):
             for name, rows in lines:
                 label = "unknown sources" if name.startswith(UNKNOWN) else "known sources"
                 steps = [row["step"] for row in rows]
@@ -200,9 +199,11 @@ class MetricsLog:
         from torch.utils.tensorboard import SummaryWriter
 
         if self._events is None:  # hides the events after the step where the run resumed
-            with held_folder(self.folder / "tensorboard" / "events", make=True):
-                pass  # no link of somebody else
-            self._events = SummaryWriter(self.folder / "tensorboard", purge_step=self._done + 1)
+            folder = self.folder / "tensorboard"
+            with held_folder(folder / "events", make=True):  # through no link of somebody else
+                if folder.is_symlink():  # nor through one that nobody has named
+                    raise PermissionError(errno.EPERM, "it is a link", str(folder))
+            self._events = SummaryWriter(folder, purge_step=self._done + 1)
         for name, value in row.items():
             if name != "step":
                 self._events.add_scalar(f"{table}/{name}", value, int(row["step"]))

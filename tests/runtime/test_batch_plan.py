@@ -63,6 +63,12 @@ def test_a_link_in_place_of_a_result_leads_nowhere(here, command):
     assert command("denoise", "pack/a.wav")[0] == 1
     assert command("denoise", "pack/a.wav", "--overwrite")[0] == 0 and not link.is_symlink()
     assert (here / "home.wav").read_text() == "precious"
+    (here / "out").mkdir()
+    (here / "out/sub").symlink_to(here)
+    make(here / "pack/sub/b.wav")
+    status, _, err = command("denoise", "pack", "-o", "out", "--overwrite")
+    assert status == 1 and "pack/sub/b.wav would be written through the link out/sub" in err
+    assert not (here / "b.wav").exists()
     (here / "named.wav").symlink_to(here / "other.wav")
     assert command("denoise", "pack/a.wav", "-o", "named.wav", "--overwrite")[0] == 0
     assert (here / "named.wav").is_symlink() and (here / "other.wav").is_file()
