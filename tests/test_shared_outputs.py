@@ -114,6 +114,25 @@ def test_models_are_made_elsewhere(shared, precious):
     assert not (folder / "card.md").exists()
 
 
+def test_a_full_disk_leaves_the_former_model(shared, monkeypatch):
+    (folder := shared / "model").mkdir()
+    folder.chmod(0o777)
+    for name in ("card.md", "model.onnx"):
+        (folder / name).write_text("former")
+
+    def full(path, part):
+        if Path(path).name == "model.onnx":  # the second
+            raise OSError(28, "No space left on device")
+        Path(part).write_bytes(Path(path).read_bytes())
+
+    monkeypatch.setattr(replaced_folder, "copyfile", full)
+    with pytest.raises(QseError, match="No space left on device"), model_target(folder) as new:
+        for name in ("card.md", "model.onnx"):
+            (new / name).write_text("new")
+    assert {path.name for path in folder.iterdir()} == {"card.md", "model.onnx"}
+    assert {path.read_text() for path in folder.iterdir()} == {"former"}
+
+
 def test_pairs_are_made_elsewhere(shared, precious):
     """Exchange the folder for temporary files while pairs are written to it."""
 

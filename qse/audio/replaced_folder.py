@@ -8,7 +8,7 @@ import os
 import secrets
 import sys
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import copy2, copyfile, copytree, rmtree
 from tempfile import TemporaryDirectory
@@ -34,7 +34,7 @@ def replaced_folder(folder: Path, names: Collection[str]) -> Iterator[Path]:
     """
     target = real_folder(folder)
     if is_exchangeable(target):
-        with _elsewhere(target) as new:
+        with _elsewhere(target, at_once=True) as new:
             yield new
             left_out = [name for name in names if not (new / name).exists()]
         for name in left_out:
@@ -85,14 +85,18 @@ def _beside(target: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _elsewhere(target: Path) -> Iterator[Path]:
-    """Yield an empty private folder, whose files are copied to `target` at the end."""
+def _elsewhere(target: Path, at_once: bool = False) -> Iterator[Path]:
+    """Yield an empty private folder, whose files are copied to `target` at the end. `at_once`: they
+    appear there when all are copied, for which all are open."""
     with private_folder() as new:
         yield new
-        for path in sorted(filter(Path.is_file, new.rglob("*"))):
-            to = target / path.relative_to(new)
-            with held_folder(to, make=True), atomic_path(to, source=path) as part:
-                copyfile(path, part)
+        with ExitStack() as stack:
+            for path in sorted(filter(Path.is_file, new.rglob("*"))):
+                to = target / path.relative_to(new)
+                with held_folder(to, make=True):
+                    copyfile(path, stack.enter_context(atomic_path(to, source=path)))
+                if not at_once:
+                    stack.close()
 
 
 def _exchange(new: Path, target: Path, names: Collection[str]) -> None:

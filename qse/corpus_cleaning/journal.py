@@ -102,7 +102,7 @@ class Journal:
     def begin(self, recording: Recording) -> bool:
         """Note that the file of a recording is being written; return whether it may replace one
         that is there: by `overwrite`, or because runs with this manifest have begun that."""
-        mark = _mark(recording.target)
+        mark = _mark(recording.target, self._lock)
         with self._marking:
             is_own = mark in self._marks
             if not is_own and (self._overwrite or not os.path.lexists(recording.target)):
@@ -114,7 +114,7 @@ class Journal:
     def _forget(self, recording: Recording) -> None:
         """Take back the mark of a file that was not written: one that is there all the same, or
         later, is of another program. An earlier run may have written what its mark is for."""
-        mark = _mark(recording.target)
+        mark = _mark(recording.target, self._lock)
         with self._marking:
             if mark in self._new or not os.path.lexists(recording.target):
                 self._take_back(mark)
@@ -166,9 +166,8 @@ class Journal:
         lines = self.path.read_bytes().splitlines(keepends=True)
         kept = []
         for number, line in enumerate(lines, 1):
-            is_half = not line.endswith(b"\n") and line.startswith(b"{")
-            if is_half and number > 1:  # else it may be a file of something else
-                continue
+            if number > 1 and line.startswith(b"{") and not line.endswith(b"\n"):
+                continue  # half written
             entry = self._checked(line, number)
             if entry[KEY]["state"] == DONE:
                 kept.append(entry)
@@ -225,8 +224,10 @@ def _locked(path: Path) -> IO[bytes]:
     return file
 
 
-def _mark(target: Path) -> str:
-    return hashlib.sha256(os.fsencode(target)).hexdigest()[:MARK]
+def _mark(target: Path, file: IO[bytes]) -> str:
+    """Return the mark of a target in `file`; in a copy of that, as in an archive, it is another."""
+    place = f"{os.fstat(file.fileno()).st_ino} ".encode()
+    return hashlib.sha256(place + os.fsencode(target)).hexdigest()[:MARK]
 
 
 def _read_marks(file: IO[bytes]) -> set[str]:

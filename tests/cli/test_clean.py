@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from waiting import until
 
 from qse.corpus_cleaning import journal
 from qse.corpus_cleaning.journal import Journal
+from qse.corpus_cleaning.manifest import recordings
 from qse.corpus_cleaning.settings import Settings
 from qse.errors import QseError
+from qse.runtime.bands import BandModels
 
 MODEL = "recurrent"  # its output depends on every earlier sample
 
@@ -155,6 +158,23 @@ def test_clean_replaces_no_file_where_it_has_written_none(corpus, clean, monkeyp
     assert clean()[0] == 0 and (corpus / "out/a/0.wav").is_file()
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_clean_replaces_no_file_by_a_lock_that_was_copied(corpus, clean, copied):
+    """As one from an archive, which may name any file."""
+    (corpus / "out/a").mkdir(parents=True)
+    found = recordings(corpus / "in.jsonl", corpus / "out")
+    with Journal(corpus / "out.jsonl", Settings.of(BandModels(MODEL))) as journal:
+        journal.begin(found[0])
+        found[0].target.write_bytes(b"mine")
+    lock = corpus / ".out.jsonl.lock"
+    if copied:
+        shutil.copyfile(lock, corpus / "copy")
+        os.replace(corpus / "copy", lock)
+    status, err = clean()
+    assert (status, "exists already" in err) == (int(copied), copied)
+    assert (found[0].target.read_bytes() == b"mine") == copied
+
+
 @pytest.mark.parametrize(
     "added, words",
     [
@@ -260,10 +280,6 @@ def test_clean_refuses_malformed_shard(corpus, clean, shard):
 
 
 def test_clean_refuses_shard_in_use(corpus, clean):
-    from qse.corpus_cleaning.journal import Journal
-    from qse.corpus_cleaning.settings import Settings
-    from qse.runtime.bands import BandModels
-
     with Journal(corpus / "out.jsonl", Settings.of(BandModels(MODEL))):
         status, err = clean()
     assert status == 2 and "in use" in err
