@@ -5,6 +5,7 @@ Blocks are float32 (samples, channels), full scale 1.0.
 """
 
 import math
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -236,8 +237,11 @@ def _fault(found: Inspection, file: "SoundFile") -> str | None:
 def read_array(path: Path) -> tuple[np.ndarray, int]:
     """Read a whole file: (samples, channels) float32, full scale 1.0, and its sample rate.
 
-    Raises as `held_input` and `blocks` do.
+    Raises as `held_input` and `blocks` do; warns of what may be missing.
     """
     name = str(path)
     with held_input(path, name) as held, open_audio(held, name) as source:
-        return np.concatenate(list(source.blocks())), source.layout.sample_rate
+        audio = np.concatenate(list(source.blocks()))
+    if source.damage:
+        warnings.warn(source.damage, stacklevel=2)
+    return audio, source.layout.sample_rate

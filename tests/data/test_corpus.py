@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from made_corpora import RATE, sine, speech_corpus
 
-from qse.data.corpus import Corpus
+from qse.data.corpus import Corpus, read_recordings
 from qse.errors import QseError
 
 
@@ -78,3 +78,11 @@ def test_loops_join_in_a_cross_fade():
     torch.testing.assert_close(row, torch.full((1, 5000), 0.5))
     gapped = constant.loops(*torch.tensor([[0], [1000], [1500], [0]]), 4500, 100)[0]
     assert (gapped == 0).sum() == pytest.approx(3 * 500, abs=3)
+
+
+def test_a_recording_that_may_be_cut_is_said(tmp_path):
+    path = tmp_path / "a.ogg"
+    soundfile.write(path, np.zeros(48000), 16000, format="OGG")
+    path.write_bytes(path.read_bytes()[: path.read_bytes().rindex(b"OggS")])
+    with pytest.warns(UserWarning, match="a.ogg may be cut"):
+        read_recordings([path], 16000)
