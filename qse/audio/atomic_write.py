@@ -107,9 +107,7 @@ def _published(
         _unfinished.discard((folder, part))
 
 
-def open_to_append(
-    path: Path, source: Path | None = None, buffering: int = -1, is_named: bool = False
-) -> IO[bytes]:
+def open_to_append(path: Path, source: Path | None = None, is_named: bool = False) -> IO[bytes]:
     """Open a file to append to it, in the folder that `target_folder` enters; its permissions are
     then no wider than those of `source`.
 
@@ -130,7 +128,7 @@ def open_to_append(
         set_mode(descriptor, None, source)
     elif source and _is_own(state):
         set_mode(descriptor, state, source)
-    return os.fdopen(descriptor, "ab", buffering=buffering)
+    return os.fdopen(descriptor, "ab")
 
 
 def _is_foreign(descriptor: int) -> bool:

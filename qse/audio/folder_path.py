@@ -124,6 +124,15 @@ def _followed(
     return Path(os.readlink(name, dir_fd=folder.at))
 
 
+def link_below(folder: Path, target: Path) -> Path | None:
+    """Return the first link among the folders between an output folder and a file in it, None if
+    there is none: nobody has named it."""
+    for inner in reversed(target.relative_to(folder).parents[:-1]):
+        if (folder / inner).is_symlink():
+            return folder / inner
+    return None
+
+
 def is_closed(folder: os.stat_result, inner: os.stat_result) -> bool:
     """Return whether only this user and root can exchange `inner`, which lies in `folder`."""
     trusted = (0, os.geteuid())

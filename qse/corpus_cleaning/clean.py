@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
-from ..errors import UsageError
+from ..errors import QseError, UsageError
 from ..runtime.bands import BandModels
 from ..runtime.batch import Cancelled, Outcome, run
 from ..runtime.batch_options import Options
@@ -81,4 +81,8 @@ def _record(journal: Journal, recording: Recording, outcome: Outcome) -> None:
         return
     with recording.target.open("rb") as file:
         os.fsync(file.fileno())  # the samples are on the disk before the line that says so
-    journal.add(recording, seconds=outcome.seconds, damage=outcome.damage)
+    try:
+        journal.add(recording, seconds=outcome.seconds, damage=outcome.damage)
+    except OSError as error:
+        cure = "make room, and run it again"
+        raise QseError(f"{journal.path} cannot be written: {error.strerror}; {cure}") from error

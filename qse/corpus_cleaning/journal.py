@@ -15,6 +15,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import filterfalse
 from pathlib import Path
@@ -36,8 +37,7 @@ TAKEN_BACK = "-"  # in front of a mark that holds no more
 
 
 def sharded(path: Path, number: int, of: int) -> Path:
-    """Return the path of one shard's output manifest: out.jsonl -> out.2-of-8.jsonl; `path` itself
-    for one shard."""
+    """Return the path of a shard's output manifest: out.2-of-8.jsonl; `path` for one shard."""
     return path if of == 1 else path.with_name(f"{path.stem}.{number}-of-{of}{path.suffix}")
 
 
@@ -70,7 +70,7 @@ class Journal:
             self._new: dict[str, Path] = {}  # targets by their marks of this run
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
-            self._file = open_to_append(path, source, buffering=0, is_named=True)
+            self._file = open_to_append(path, source, is_named=True)
         except OSError as error:
             raise QseError(
                 f"{path} cannot be written: {error.strerror}; name another manifest"
@@ -83,7 +83,8 @@ class Journal:
         for mark, target in list(self._new.items()):
             if not os.path.lexists(target):  # it was given up
                 self._take_back(mark)
-        self._file.close()
+        with suppress(OSError):  # which `add` has raised
+            self._file.close()
         self._lock.close()
 
     def pending(self, recordings: Iterable[Recording]) -> list[Recording]:
@@ -139,6 +140,7 @@ class Journal:
         state = {"state": FAILED if error else DONE, "error": error, "damage": damage}
         lines = [dump(self._entry(entry, recording, seconds, state)) for entry in recording.entries]
         self._file.write(b"".join(lines))
+        self._file.flush()  # a full disk takes a part, and shows here
         os.fsync(self._file.fileno())
 
     def _entry(
@@ -193,15 +195,13 @@ class Journal:
         is_open = hasattr(self, "_file")
         if is_open:  # Windows replaces no open file
             self._file.close()
-        with (
-            atomic_path(self.path, source=self._source, is_named=True) as part,
-            part.open("wb") as file,
-        ):
+        place = (self.path, True, self._source, True)
+        with atomic_path(*place) as part, part.open("wb") as file:
             file.writelines(map(dump, entries))
             file.flush()
             os.fsync(file.fileno())
         if is_open:
-            self._file = open_to_append(self.path, self._source, buffering=0, is_named=True)
+            self._file = open_to_append(self.path, self._source, is_named=True)
 
 
 def _locked(path: Path) -> IO[bytes]:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..audio.folder_path import link_below
 from ..audio.formats import format_of
 from ..audio.suffixes import FORMATS
 from ..errors import QseError, UsageError
-from ..runtime.found_inputs import file_name, link_below
+from ..runtime.found_inputs import file_name
 
 PATH = "audio_filepath"
 KEY = "qse"  # what `qse clean` adds to an entry

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from os.path import abspath
 from pathlib import Path
 
+from ..audio.folder_path import link_below
 from ..audio.formats import format_of, suffix_of
 from ..audio.input_path import Identity
 from ..audio.suffixes import FOREIGN, MEDIA
 from ..errors import QseError, UsageError
-from .found_inputs import Input, file_name, link_below, matches, real_name
+from .found_inputs import Input, file_name, matches, real_name
 
 SUFFIX = "-enhanced"
 

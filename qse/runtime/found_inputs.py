@@ -114,15 +114,6 @@ def file_name(path: Path) -> str:
     return name
 
 
-def link_below(folder: Path, target: Path) -> Path | None:
-    """Return the first link among the folders between an output folder and a file in it, None if
-    there is none: nobody has named it."""
-    for inner in reversed(target.relative_to(folder).parents[:-1]):
-        if (folder / inner).is_symlink():
-            return folder / inner
-    return None
-
-
 def real_name(path: Path) -> str:
     """Return what all names of one file have in common: links resolved; on Windows one case; where
     the disk takes names in other cases for the same (macOS, FAT), the name that its folder lists.

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import __version__
 from ..audio.atomic_write import atomic_path
+from ..audio.folder_path import link_below
 from ..errors import QseError
 from ..model_folder import TALKER_GRAPH
 from ..runtime.bands import FULL_BAND
@@ -162,6 +163,8 @@ def write_site(site: Site, folder: Path) -> None:
     files = {**site, "_headers": rules.encode(), ".nojekyll": b""}
     for name, content in files.items():  # of Netlify and Cloudflare; of GitHub Pages
         target = folder / name
+        if link := link_below(folder, target):
+            raise QseError(f"{link} is a link: remove it, or name an empty or a new folder")
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_path(target) as part:
             part.write_bytes(content)

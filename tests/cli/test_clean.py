@@ -221,6 +221,24 @@ def test_clean_refuses_manifest_of_another_program(corpus, clean, content):
     assert (corpus / "out.jsonl").read_bytes() == content.encode()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs limits of files")
+def test_clean_ends_where_a_line_is_written_in_part(corpus, clean):
+    """As on a full disk: a write takes what there is room for."""
+    import resource
+
+    lines = read_lines(corpus / "in.jsonl")
+    write_lines(corpus / "in.jsonl", [line | {"text": 3000 * "x"} for line in lines])
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        status, err = clean()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert status == 1 and "File too large" in err
+    assert "5 enhanced, 0 failed, 5 finished before" in clean()[1]
+    assert len(read_lines(corpus / "out.jsonl")) == 10
+
+
 def test_clean_refuses_existing_files_at_first_run(corpus, clean):
     (corpus / "out/a").mkdir(parents=True)
     (corpus / "out/a/0.wav").write_bytes(b"mine")
@@ -352,7 +370,7 @@ def test_clean_replaces_its_manifest_while_it_is_closed(corpus, clean, monkeypat
     replace = journal.atomic_path
     held = []
 
-    def checked(path, **options):
+    def checked(path, *options):
         held.extend(fd for fd in glob("/proc/self/fd/*") if os.path.realpath(fd) == str(path))
         return replace(path)
 

@@ -165,6 +165,19 @@ def test_export_writes_the_site(site, tmp_path):
     )
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_export_writes_through_no_link(site, tmp_path):
+    """As in a folder that came in an archive and says that it is an export."""
+    (project := tmp_path / "project").mkdir()
+    folder = tmp_path / "out"
+    write_site(site, folder)
+    shutil.rmtree(folder / "files")
+    (folder / "files").symlink_to(project)
+    with pytest.raises(QseError, match="files is a link"):
+        write_site(site, folder)
+    assert not list(project.iterdir())
+
+
 def test_export_keeps_the_service_worker_of_another_site(tmp_path):
     (tmp_path / "sw.js").write_text("mine", encoding="utf-8")
     (tmp_path / "manifest.json").write_text('{"name": "mine"}', encoding="utf-8")
