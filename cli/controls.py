@@ -1,5 +1,6 @@
 """The keys of qse live."""
 
+import os
 from collections.abc import Callable
 from datetime import datetime
 from itertools import count
@@ -75,7 +76,7 @@ def _free(now: datetime) -> Path:
     stem = f"qse-{now:%Y%m%d-%H%M%S}"
     path = Path(f"{stem}.wav")
     for number in count(2):
-        if not path.exists():
+        if not os.path.lexists(path):
             break
         path = Path(f"{stem}-{number}.wav")
     return path

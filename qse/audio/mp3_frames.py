@@ -17,7 +17,7 @@ SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1
 HALVINGS = {3: 0, 2: 1, 0: 2}  # of them, by the version
 # the first bytes of a frame of layer III: its sync word, version, and a bit rate
 HEAD = re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][\x10-\xef]", re.DOTALL)
-MOST_ZEROS = 4096  # bytes that a file may begin with
+MOST_ZEROS = 4096  # bytes that a file may begin or end with
 MOST_STUFFING = 16  # zeros between two frames; more are a hole, or the rest of a frame
 MOST_FALSE = 1 << 19  # places that look like a frame and are none
 MOST_LYRICS = (1 << 16) + 32  # bytes
@@ -102,7 +102,8 @@ def read_frames(path: Path) -> Frames:
             if holds_beginning(frame):
                 note(holes, samples)
             sizes += size
-        if behind_tags(data, end, len(data)) < len(data):
+        zeros = data.behind_zeros(end, len(data)) - end
+        if behind_tags(data, end, len(data)) < len(data) or zeros > MOST_ZEROS:
             note(holes, samples)
         is_cut = end > len(data)
         return Frames(samples, tuple(holes), is_cut, tuple(changes), sizes, _ends(stated, samples))

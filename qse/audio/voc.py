@@ -26,6 +26,7 @@ CODED = {1: 2, 8: 4, NEW: 8}  # bytes that say rate, coding and channels, by kin
 LEFT_OUT = (3, 6)  # a pause and a repetition, which neither libsndfile nor ffmpeg reads
 LAST = 9  # kind of blocks
 HEAD = 4  # bytes in front of a block: its kind, and its size in three
+MOST_ZEROS = 4096  # bytes behind the last block; more may be in place of further ones
 MOST = 2_000_000  # blocks that are looked at
 NO_END = "its last block is not marked as such: what came behind it, if anything, is lost"
 
@@ -87,7 +88,7 @@ def _blocks(file: IO[bytes], size: int) -> Blocks:
         if head[0] == END:
             behind = bytes_behind(file, at + 1)
             fault = f"{behind} bytes behind its last block are not read" if behind else None
-            return Blocks(sounds, fault, has_end=True)
+            return Blocks(sounds, fault, has_end=size - at <= MOST_ZEROS)
         following = at + HEAD + int.from_bytes(head[1:], "little")
         if head[0] > LAST or following > size:
             fault = f"its blocks do not follow each other behind {at} of {size} bytes"

@@ -1,5 +1,6 @@
 """Read recordings at once, as float64."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -40,10 +41,12 @@ def read_channels(path: Path) -> tuple[np.ndarray, int]:
 
 
 def notice(damage: str | None) -> None:
-    """Hand a sentence about a damaged file, if there is one, to `damage_noticed`."""
+    """Hand a sentence about a damaged file, if there is one, to `damage_noticed`; else warn."""
     noticed = _noticed.get()
     if damage and noticed is not None:
         noticed.append(damage)
+    elif damage:
+        warnings.warn(damage, stacklevel=3)
 
 
 @contextmanager

@@ -64,6 +64,22 @@ def test_mp3_that_was_begun_again(here):
         assert found.places(16000) and not outcome(joined)[0], cut
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("a.mp3", ("-q:a", 4, "-write_xing", 0)), ("a.voc", ("-ar", 8000, "-c:a", "pcm_u8"))],
+)
+def test_zeros_in_place_of_the_end(here, sound, name, options):
+    """As a copy that was interrupted leaves them in a file whose size was reserved."""
+    ffmpeg("-i", sound, *options, name)
+    path = here / name
+    whole = path.read_bytes()
+    assert outcome(path)[0] >= 32_000 and not outcome(path)[1]
+    kept = len(whole) // 2
+    path.write_bytes(whole[:kept] + bytes(max(6000, len(whole) - kept)))
+    read, said = outcome(path)
+    assert said and (not read or "may be" in said)
+
+
 @pytest.mark.parametrize("suffix", ["mp2", "dts", "ts"])
 def test_file_that_does_not_begin_as_its_name_says(here, sound, suffix):
     more = ("-strict", "-2") if suffix == "dts" else ()

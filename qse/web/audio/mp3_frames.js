@@ -12,6 +12,7 @@ const KBITS = [ // by the index in the header: MPEG 1, and MPEG 2 and 2.5
 ];
 const HEADER = 4; // bytes
 const BEFORE = 4096; // bytes in front of the first frame of a file that is MP3
+const MOST_ZEROS = 4096; // bytes that a file may end with
 const MOST_STUFFING = 16; // zeros between two frames; more are a hole, or the rest of a frame
 const MOST_FALSE = 1 << 19; // places that look like a frame and are none
 const ZEROS = 1 << 14; // bytes that are looked at at a time
@@ -104,7 +105,9 @@ export async function checkMp3(blob) {
   const isCut = end > bytes.size;
   if (found.between || found.changes || isCut) return { damaged: true };
   const stated = await statedLength(blob, first);
-  if (stated.frames === null) return { damaged: first > begin || (await behindTags(bytes, end)) < bytes.size };
+  const zeros = (await behindZeros(bytes, end)) - end; // perhaps in place of the end
+  const isWhole = first === begin && zeros <= MOST_ZEROS && (await behindTags(bytes, end)) === bytes.size;
+  if (stated.frames === null) return { damaged: !isWhole };
   // some programs count the frame that states the length
   return { damaged: found.count - 1 < stated.frames && stated.bytes !== null && found.size < stated.bytes };
 }
