@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch")
 
 import qse_models
 
+from qse.audio import replaced_folder
 from qse.errors import QseError
 from qse.export.target import check_target, model_target
 
@@ -88,6 +89,7 @@ def test_a_failing_rename_leaves_the_former_model(former, monkeypatch):
             raise PermissionError(13, "in use")
         return rename(path, target)
 
+    monkeypatch.setattr(replaced_folder, "_exchanged", lambda one, other: False)
     monkeypatch.setattr(type(former), "rename", refusing)
     refused = pytest.raises(QseError, match=r"mine: cannot be written \(in use\)")
     with refused, model_target(former) as new:
