@@ -11,7 +11,7 @@ from pathlib import Path
 from .damage_text import note
 from .file_bytes import FileBytes
 from .id3_frames import tag_size
-from .mp3_header import MP3_RATES, holds_beginning, stated_frames
+from .mp3_header import MP3_RATES, header_place, holds_beginning, stated_frames
 
 SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1
 HALVINGS = {3: 0, 2: 1, 0: 2}  # of them, by the version
@@ -88,18 +88,18 @@ def read_frames(path: Path) -> Frames:
             if behind_tags(data, end, at) < at or (end and tagless):
                 note(holes, samples)
             end = at + size
-            header = data[at : at + 4]
-            if len(header) < 4:  # the file became shorter
+            frame = data[at:end]
+            if len(frame) < 4:  # the file became shorter
                 break
-            now = _form(header)
+            now = _form(frame)
             if form not in (None, now):
                 note(changes, samples)
             form = now
-            frame = data[at:end]
-            if count := stated_frames(frame):
+            place = header_place(frame)
+            if count := stated_frames(frame, place):
                 note(stated, (samples, count * length))
             samples += length
-            if holds_beginning(frame):
+            if holds_beginning(frame, place):
                 note(holes, samples)
             sizes += size
         zeros = data.behind_zeros(end, len(data)) - end

@@ -71,26 +71,26 @@ def first_frame(file: IO[bytes], start: int) -> FirstFrame:
     """Read the first frame of an open MP3 file, at the end of its tags. Raises OSError."""
     file.seek(start)
     frame = file.read(FIRST_BYTES)
-    at = _header_place(frame)
+    at = header_place(frame)
     if at < 0:
         return FirstFrame(start, frame[:4], b"")
     return FirstFrame(start, frame[:4], frame[at:], _is_changed(frame, at))
 
 
-def stated_frames(frame: bytes) -> int:
-    """Return the frames that the Xing or Info header of a frame states, 0 without one."""
-    at = _header_place(frame)
+def stated_frames(frame: bytes, at: int) -> int:
+    """Return the frames that the Xing or Info header of a frame, at `header_place`, states; 0
+    without one."""
     return FirstFrame(0, frame[:4], frame[at:]).frames if 0 <= at <= PLACES[-1] + 2 else 0
 
 
-def holds_beginning(frame: bytes) -> bool:
-    """Return whether another file begins within a frame: its own end was cut off."""
-    at = _header_place(frame)
+def holds_beginning(frame: bytes, at: int) -> bool:
+    """Return whether another file, whose header is at `header_place`, begins within a frame: its
+    own end was cut off."""
     heads = [frame[at - place : at - place + 2] for place in PLACES if at > place]
     return any(head[0] == 0xFF and head[1] & 0xE6 == 0xE2 for head in heads)
 
 
-def _header_place(frame: bytes) -> int:
+def header_place(frame: bytes) -> int:
     """Return where a Xing or Info header begins in a frame, -1 without one."""
     at = max(frame.find(b"Xing"), frame.find(b"Info"))
     return at if at < len(frame) - 7 else -1

@@ -27,10 +27,10 @@ def replaced_folder(folder: Path, names: Collection[str]) -> Iterator[Path]:
     """Yield an empty folder beside `folder`; at the end it takes the place of `folder`, which need
     not be there. After an exception `folder` is as it was.
 
-    names: files that the new folder replaces or leaves out; all others move from the former folder
-    into the new one. If `folder` is a link, the folder that it points to is replaced; see
-    `held_folder`. Raises OSError where the folder cannot be written, on Windows also while one of
-    its files is open.
+    names: files that the new folder replaces or leaves out; all others of the former folder are in
+    the new one, too, under second names or as copies. If `folder` is a link, the folder that it
+    points to is replaced; see `held_folder`. Raises OSError where the folder cannot be written, on
+    Windows also while one of its files is open.
     """
     target = real_folder(folder)
     if is_exchangeable(target):

@@ -195,8 +195,8 @@ class Journal:
         is_open = hasattr(self, "_file")
         if is_open:  # Windows replaces no open file
             self._file.close()
-        place = (self.path, True, self._source, True)
-        with atomic_path(*place) as part, part.open("wb") as file:
+        replaced = atomic_path(self.path, source=self._source, is_named=True)
+        with replaced as part, part.open("wb") as file:
             file.writelines(map(dump, entries))
             file.flush()
             os.fsync(file.fileno())

@@ -71,8 +71,13 @@ def plan(inputs: list[str], output: str | None = None) -> tuple[list[FileJob], l
     for source, target in targets.items():
         if taken[names[source]] > 1:
             target = _with_both_suffixes(target, source)
-        is_new = not target.exists()
-        job = FileJob(source, target, None, limits[source], is_new, is_named=target == file)
+        job = FileJob(
+            source,
+            target,
+            inside=limits[source],
+            is_new=not target.exists(),
+            is_named=target == file,
+        )
         written = file_name(target)
         clash = ""
         if sources.get(written, source) != source:

@@ -370,7 +370,7 @@ def test_clean_replaces_its_manifest_while_it_is_closed(corpus, clean, monkeypat
     replace = journal.atomic_path
     held = []
 
-    def checked(path, *options):
+    def checked(path, **options):
         held.extend(fd for fd in glob("/proc/self/fd/*") if os.path.realpath(fd) == str(path))
         return replace(path)
 

@@ -105,9 +105,10 @@ export async function checkMp3(blob) {
   const isCut = end > bytes.size;
   if (found.between || found.changes || isCut) return { damaged: true };
   const stated = await statedLength(blob, first);
-  const zeros = (await behindZeros(bytes, end)) - end; // perhaps in place of the end
-  const isWhole = first === begin && zeros <= MOST_ZEROS && (await behindTags(bytes, end)) === bytes.size;
-  if (stated.frames === null) return { damaged: !isWhole };
+  if (stated.frames === null) {
+    const zeros = (await behindZeros(bytes, end)) - end; // perhaps in place of the end
+    return { damaged: first > begin || zeros > MOST_ZEROS || (await behindTags(bytes, end)) < bytes.size };
+  }
   // some programs count the frame that states the length
   return { damaged: found.count - 1 < stated.frames && stated.bytes !== null && found.size < stated.bytes };
 }
