@@ -1,5 +1,6 @@
 """Control characters of names reach neither the terminal nor the unit of the service."""
 
+import http.client
 import os
 import urllib.error
 import urllib.request
@@ -98,6 +99,13 @@ def test_server_answers_no_other_host(host):
         asked = urllib.request.Request(f"http://127.0.0.1:{port}/", headers=other)
         with pytest.raises(urllib.error.HTTPError, match="421"):
             urllib.request.urlopen(asked, timeout=10)
+        asked = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        asked.putrequest("GET", "/", skip_host=True)
+        for name in (own, other["Host"]):
+            asked.putheader("Host", name)
+        asked.endheaders()
+        assert asked.getresponse().status == 421  # which of two is meant depends on who reads
+        asked.close()
         server.shutdown()
 
 

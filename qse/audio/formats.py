@@ -116,13 +116,13 @@ def files_below(
     return sorted(found)
 
 
-def audio_within(folder: Path) -> list[Path]:
+def audio_within(folder: Path, suffixes: Collection[str] = FORMATS) -> list[Path]:
     """Return the audio files of a corpus: as `audio_below`, but links to folders in `folder` are
     followed."""
-    found = audio_below(folder)
+    found = audio_below(folder, suffixes=suffixes)
     for place in folder.glob("[!.]*"):
         if place.is_symlink() and place.is_dir():
-            found += audio_below(place)
+            found += audio_below(place, suffixes=suffixes)
     return sorted(found)
 
 

@@ -19,14 +19,15 @@ Nothing is written to the folder of a corpus; copies for training: copies.py.
 """
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from itertools import filterfalse
 from pathlib import Path
 
-from ..audio.formats import audio_within
-from ..audio.suffixes import FORMATS
+from ..audio.formats import audio_within, suffix_of
+from ..audio.suffixes import FORMATS, SUFFIXES
 from ..errors import QseError, UsageError
 
 SAMPLE_RATE = 16000  # Hz, of the copies
@@ -82,14 +83,25 @@ class Dns3:
 def audio_files(folder: Path) -> list[Path]:
     """Return all audio files below `folder`, whose sub-folders may be links, sorted.
 
-    QseError if there are none.
+    Files that qse reads through ffmpeg alone are left out with a warning. QseError if there are no
+    others.
     """
     if not Path(folder).is_dir():
         raise QseError(f"{folder}: no such folder; name one that holds audio files")
-    files = audio_within(Path(folder))
+    files: list[Path] = []
+    foreign: list[Path] = []
+    for path in audio_within(Path(folder), SUFFIXES):
+        (files if suffix_of(path) in FORMATS else foreign).append(path)
     if not files:
         raise QseError(
             f"{folder}: no audio files in this folder ({', '.join(FORMATS)}); name another"
+        )
+    if foreign:
+        kinds = ", ".join(sorted(set(map(suffix_of, foreign))))
+        count = "1 file is" if len(foreign) == 1 else f"{len(foreign)} files are"
+        warnings.warn(
+            f"{folder}: {count} left out ({kinds}), such as {foreign[0]}: convert them to FLAC",
+            stacklevel=2,
         )
     return files
 

@@ -84,7 +84,8 @@ class _Handler(BaseHTTPRequestHandler):
         own = [f"{name}:{port}" for name in OWN_HOSTS]
         if port == 80:  # which browsers leave out
             own += OWN_HOSTS
-        return (self.headers.get("Host") or "").lower() in own
+        hosts = self.headers.get_all("Host", [])
+        return len(hosts) == 1 and hosts[0].lower() in own
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Print nothing, so that only the command writes to the terminal."""

@@ -103,3 +103,13 @@ def test_dns3_finds_its_folder(tmp_path):
         assert datasets.dns3_test(folder) == [
             datasets.Pair("fileid_3", root / "dev_testset/t_fileid_3.wav")
         ]
+
+
+def test_files_of_other_kinds_are_left_out_with_a_warning(tmp_path):
+    write(tmp_path / "a.wav", np.zeros(10))
+    write(tmp_path / "c/of.wav", np.zeros(10))
+    for name in ("b.m4a", "c/d.WMA"):
+        (tmp_path / name).write_bytes(b"any")
+    with pytest.warns(UserWarning, match=r"2 files are left out \(m4a, wma\), such as .*b\.m4a"):
+        found = datasets.audio_files(tmp_path)
+    assert [path.name for path in found] == ["a.wav", "of.wav"]
