@@ -160,9 +160,8 @@ class AudioFile:
         if read >= stop:
             self.damage = f"{self.name} is damaged: {self._places}" if self._places else None
         elif self._damaged or is_short:
-            places = f" ({self._places})" if self._places else ""
-            missing = missing_text(self.inspection, self._file, read)
-            self.damage = f"{self.name} is damaged: {missing}{places}"
+            missing = missing_text(self.inspection, self._file, read, self._places)
+            self.damage = f"{self.name} is damaged: {missing}"
         elif self._lacking:
             self.damage = f"{self.name} may be cut: {self._lacking}"
         self._file.close()  # the result may replace it, which Windows refuses while it is open

@@ -125,11 +125,15 @@ def read_behind(found: Inspection, layout: Layout, read: int) -> Iterator[np.nda
                 read = max(0, read - len(block))
 
 
-def missing_text(inspection: Inspection, file: soundfile.SoundFile, read: int) -> str:
+def missing_text(
+    inspection: Inspection, file: soundfile.SoundFile, read: int, places: str | None
+) -> str:
     """Return in words how much of a damaged file was `read` (samples per channel) and how much
-    is missing."""
+    is missing; `places`: damage within it, where sound may also have been put in."""
     announced = inspection.announced(file)
     seconds = f"{read / file.samplerate:.2f} s were read"
+    where = f" ({places})" if places else ""
     if announced is None or announced <= read:
-        return f"{seconds}; the file does not say how much is missing"
-    return f"{seconds}, {(announced - read) / file.samplerate:.2f} s are missing"
+        return f"{seconds}; the file does not say how much is missing{where}"
+    missing = f"{(announced - read) / file.samplerate:.2f} s are missing"
+    return f"{seconds}, {'at least ' if places else ''}{missing}{where}"

@@ -1,6 +1,7 @@
 """Frames of FLAC files that are missing, there twice, or exchanged: libFLAC puts in silence, or
 plays them as they come."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -103,3 +104,10 @@ def test_first_frames_that_are_missing_from_a_file_without_a_length(path):
     data[21:26] = bytes([data[21] & 0xF0, 0, 0, 0, 0])  # the number of samples in STREAMINFO
     path.write_bytes(data)
     assert "5.12 s are missing at 0.00 s" in outcome(path)[1]
+
+
+def test_repeated_frames_hide_a_part_of_what_is_missing(path):
+    count = len(frames_of(path)[1])
+    rewritten(path, [*range(8), 7, 7, *range(8, count - 8)])
+    said = outcome(path, salvage=True)[1]
+    assert re.search(r", at least \d\.\d\d s are missing \(", said)
