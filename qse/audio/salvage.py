@@ -26,7 +26,7 @@ MOST = 0xFFFFFFFF - 0x1000  # bytes of sound that a repaired header announces at
 
 class RepairedWav(io.RawIOBase):
     """Read a WAV file as if the sizes in its header reached to the end of the file, which is not
-    changed."""
+    changed; as RF64, whose header is longer, where sizes of 32 bits do not reach it."""
 
     def __init__(self, path: Path, data: int):
         """`data`: offset of the samples in the file."""
@@ -34,14 +34,18 @@ class RepairedWav(io.RawIOBase):
         size = self._file.seek(0, io.SEEK_END)
         self._file.seek(0)
         header = bytearray(self._file.read(data))
+        if header[:4] != b"RF64" and size > MOST:
+            header[:12] = b"RF64\0\0\0\0WAVEds64" + struct.pack("<I24xI", 28, 0)
+        self._added = len(header) - data
         if header[:4] == b"RF64":
-            header[20:36] = struct.pack("<QQ", size - 8, size - data)  # in the chunk ds64
-            header[data - 4 : data] = struct.pack("<I", LONGEST)
+            header[4:8] = header[-4:] = struct.pack("<I", LONGEST)
+            header[20:36] = struct.pack("<QQ", size + self._added - 8, size - data)  # chunk ds64
         else:
-            header[4:8] = struct.pack("<I", min(MOST, size - 8))
-            header[data - 4 : data] = struct.pack("<I", min(MOST, size - data))
+            header[4:8] = struct.pack("<I", size - 8)
+            header[-4:] = struct.pack("<I", size - data)
         self._header = bytes(header)
-        self._file.seek(0)
+        self._at = 0
+        self._size = size + self._added
 
     def readable(self) -> bool:
         return True
@@ -50,16 +54,22 @@ class RepairedWav(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self.tell(), io.SEEK_END: self._size}[whence]
+        self._at = base + offset
+        return self._at
 
     def tell(self) -> int:
-        return self._file.tell()
+        if self.closed:
+            raise ValueError("this is a closed file")
+        return self._at
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        at = self._file.tell()
-        count = self._file.readinto(buffer)
-        part = self._header[at : at + count]
-        memoryview(buffer)[: len(part)] = part
+        into = memoryview(buffer)
+        part = self._header[self._at : self._at + len(into)]
+        into[: len(part)] = part
+        self._file.seek(max(self._at, len(self._header)) - self._added)
+        count = len(part) + self._file.readinto(into[len(part) :])
+        self._at += count
         return count
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ import soundfile
 from audio_files import make, tone
 from tagged_files import needs_ffmpeg
 
+from qse.audio import salvage
 from qse.audio.reader import open_audio
 from qse.audio.salvage import RepairedWav, open_repaired, samples_offset
 from qse.errors import QseError
@@ -102,6 +103,18 @@ def test_salvage_reads_a_wav_with_data_size_zero(tmp_path, riff):
     audio, damage = salvaged(path)
     np.testing.assert_array_equal(audio, expected)
     assert "3.00 s were read" in damage and path.read_bytes() == data
+
+
+@pytest.mark.parametrize("most", [1000, 1 << 40])
+def test_salvage_reads_a_wav_that_sizes_of_32_bits_do_not_reach(tmp_path, monkeypatch, most):
+    """As recorders leave it whose count has begun at zero again at 4 GiB."""
+    monkeypatch.setattr(salvage, "MOST", most)
+    path = make(tmp_path / "a.wav", tone(48000))
+    expected = soundfile.read(path, dtype="float32", always_2d=True)[0]
+    data = bytearray(path.read_bytes())
+    data[40:44] = bytes(4)
+    path.write_bytes(data)
+    np.testing.assert_array_equal(salvaged(path)[0], expected)
 
 
 def test_salvage_reports_no_damage_in_a_good_file(tmp_path):
