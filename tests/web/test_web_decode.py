@@ -157,6 +157,11 @@ def zeroed(count: int):
     return change
 
 
+def zeros_at_the_end(content: bytes) -> bytes:
+    """A megabyte: where blocks of the disk were lost."""
+    return cut(content) + bytes(1 << 20)
+
+
 STATED = (  # name, options of ffmpeg, what is done to the file
     ("fast.m4a", FAST, cut),
     ("fast.m4a", FAST, without(2000)),
@@ -164,6 +169,7 @@ STATED = (  # name, options of ffmpeg, what is done to the file
     ("opus.webm", OPUS, without(100)),
     ("opus.webm", OPUS, without(4)),
     ("opus.mka", OPUS, cut),
+    ("opus.mka", OPUS, zeros_at_the_end),
     ("pages.opus", PAGES, zeroed(3000)),
     ("pages.opus", PAGES, without(500)),
 )
