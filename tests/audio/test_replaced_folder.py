@@ -1,4 +1,4 @@
-"""A folder that is replaced is there at any moment, with the files of others in it."""
+"""Files of a folder that are replaced are there at any moment; others, and the folder, stay."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qse.audio import replaced_folder
+from qse.audio.replaced_folder import replaced_folder
 
 PROGRAM = """
 import os, signal, sys
@@ -31,39 +31,72 @@ def counted(function):
 
 for name in ("rename", "replace", "link", "rmdir", "unlink"):
     setattr(os, name, counted(getattr(os, name)))
-replaced_folder._exchanged = counted(replaced_folder._exchanged)
-with replaced_folder.replaced_folder(Path("mine"), ["model"]) as new:
+with replaced_folder.replaced_folder(Path("mine"), ["left", "model", "second"]) as new:
     (new / "model").write_text("new")
+    (new / "second").write_text("new")
 """
+OWN = {"notes": "own", "inner/sound": "own"}
+OLD = {"model": "old", "second": "old", "left": "old", **OWN}
+NEW = {"model": "new", "second": "new", **OWN}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs renameat2")
+def content(folder: Path) -> dict[str, str]:
+    files = filter(Path.is_file, folder.rglob("[!.]*"))
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
+
+
+@pytest.fixture
+def mine(tmp_path):
+    folder = tmp_path / "mine"
+    (folder / "inner").mkdir(parents=True)
+    for name, text in OLD.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals that end a process")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("step", range(1, 12))
-def test_a_process_that_is_stopped_leaves_all_files_under_their_names(tmp_path, step, number):
-    (mine := tmp_path / "mine").mkdir()
-    files = {"model": "old", "notes": "own", "inner/sound": "own"}
-    (mine / "inner").mkdir()
-    for name, text in files.items():
-        (mine / name).write_text(text)
+def test_a_process_that_is_stopped_leaves_whole_files_under_their_names(mine, step, number):
     words = [sys.executable, "-c", PROGRAM, str(step), str(int(number))]
-    subprocess.run(words, cwd=tmp_path, check=False, stderr=subprocess.DEVNULL)
-    found = {}
-    for path in filter(Path.is_file, mine.rglob("*")):
-        found[path.relative_to(mine).as_posix()] = path.read_text()
-    assert found in (files, files | {"model": "new"})
+    subprocess.run(words, cwd=mine.parent, check=False, stderr=subprocess.DEVNULL)
+    found = content(mine)
+    assert found in (OLD, NEW) or number == signal.SIGKILL
+    assert OWN.items() <= found.items() and {"model", "second"} <= found.keys()
+    assert found == NEW | {"model": found["model"], "second": found["second"]} | (
+        {"left": "old"} if "left" in found else {}
+    )
 
 
-def test_files_and_folders_that_are_not_replaced_stay(tmp_path, monkeypatch):
-    for exchanged in (replaced_folder._exchanged, lambda one, other: False):
-        monkeypatch.setattr(replaced_folder, "_exchanged", exchanged)
-        mine = tmp_path / exchanged.__name__
-        (mine / "inner").mkdir(parents=True)
-        (mine / "inner" / "notes").write_text("own")
-        (mine / "model").write_text("old")
-        (mine / "old").write_text("old")
-        with replaced_folder.replaced_folder(mine, ["model", "old"]) as new:
-            (new / "model").write_text("new")
-        assert (mine / "inner" / "notes").read_text() == "own"
-        assert (mine / "model").read_text() == "new" and not (mine / "old").exists()
-        assert not [name for name in os.listdir(tmp_path) if name.startswith(".qse-")]
+def test_files_that_come_meanwhile_and_the_folder_itself_stay(mine):
+    mine.chmod(0o700)
+    before = mine.stat()
+    with replaced_folder(mine, ["model", "second", "left"]) as new:
+        for name in ("model", "second"):
+            (new / name).write_text("new")
+        (mine / "late").write_text("own")
+    assert content(mine) == NEW | {"late": "own"}
+    after = mine.stat()
+    assert (after.st_mode, after.st_ino) == (before.st_mode, before.st_ino)
+    assert os.listdir(mine.parent) == ["mine"]
+
+
+def test_a_failure_in_the_middle_puts_former_files_back(mine, monkeypatch):
+    """As on Windows, where a program has one of the files open."""
+    replace = os.replace
+
+    def refusing(part, name, **settings):
+        if str(name).endswith("model") and not refused:
+            refused.append(name)
+            raise PermissionError(13, "in use")
+        replace(part, name, **settings)
+
+    refused = []
+    monkeypatch.setattr(os, "replace", refusing)
+    with (
+        pytest.raises(PermissionError),
+        replaced_folder(mine, ["model", "second", "left"]) as new,
+    ):
+        for name in ("model", "second"):
+            (new / name).write_text("new")
+    assert content(mine) == OLD and refused
