@@ -77,7 +77,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
     try:
         with (scratch / "in").open("wb") as file:
             copyfileobj(sys.stdin.buffer, file)
-        (scratch / "in").chmod(_mode_of_stdin())
+        (scratch / "in").chmod(_mode_of_stdin((scratch / "in").stat().st_gid))
     except OSError as error:
         cure = "name a folder with more room by TMPDIR"
         raise QseError(
@@ -86,13 +86,17 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
     return FileJob(scratch / "in", target, "standard input", is_named=True)
 
 
-def _mode_of_stdin() -> int:
-    """Return the permissions of the file that is standard input, of a pipe all."""
+def _mode_of_stdin(group: int) -> int:
+    """Return the permissions that a copy of standard input may have, which belongs to `group`: of a
+    pipe all."""
+    from qse.audio.file_mode import allowed
+
     try:
-        state = os.fstat(sys.stdin.fileno())
+        number = sys.stdin.fileno()
+        state = os.fstat(number)
     except (OSError, ValueError, AttributeError):  # closed, or replaced by an object
         return 0o666
-    return stat.S_IMODE(state.st_mode) & 0o777 if stat.S_ISREG(state.st_mode) else 0o666
+    return allowed(number, group) if stat.S_ISREG(state.st_mode) else 0o666
 
 
 def deliver(result: Path, output: str | None, scratch: Path | None) -> str:

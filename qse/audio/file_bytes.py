@@ -13,14 +13,17 @@ ZEROS = re.compile(rb"\0*")
 
 
 class FileBytes:
-    """The bytes of an open file: slices, their number, and searches; each raises OSError.
+    """The bytes of an open file, or of those from `first` to `stop`: slices, their number, and
+    searches; each raises OSError.
 
     A file that becomes shorter has fewer bytes in its slices than its length says.
     """
 
-    def __init__(self, file: IO[bytes]):
+    def __init__(self, file: IO[bytes], first: int = 0, stop: int | None = None):
         self._file = file
-        self._length = os.fstat(file.fileno()).st_size
+        size = os.fstat(file.fileno()).st_size
+        self._first = first
+        self._length = max(0, min(size if stop is None else stop, size) - first)
         self._begin = 0
         self._part = b""
 
@@ -81,7 +84,8 @@ class FileBytes:
         part that is."""
         stop = min(start + count, self._length)
         if start < self._begin or stop > self._begin + len(self._part):
-            self._file.seek(start)
-            self._part = self._file.read(max(PART, stop - start))
+            self._file.seek(self._first + start)
+            count = max(PART, stop - start)
+            self._part = self._file.read(min(count, self._length - start))
             self._begin = start
         return start - self._begin

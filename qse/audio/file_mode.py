@@ -23,7 +23,7 @@ def set_mode(descriptor: int, replaced: os.stat_result | None, source: Path | No
         before = stat.S_IMODE(replaced.st_mode) & 0o777
         mode = before if replaced.st_uid == own.st_uid else mode & before
     with suppress(OSError):  # the file system has no permissions
-        os.fchmod(descriptor, mode & (_allowed(source, own.st_gid) if source else 0o777))
+        os.fchmod(descriptor, mode & (allowed(source, own.st_gid) if source else 0o777))
 
 
 def strictest(sources: Iterable[Path]) -> Path | None:
@@ -55,15 +55,16 @@ def _covers(other: tuple[int, int], own: tuple[int, int]) -> bool:
     return of_all or (own[1] == other[1] and own[0] & ~other[0] == 0)
 
 
-def _is_listed(path: Path) -> bool:
+def _is_listed(path: Path | int) -> bool:
     return hasattr(os, "listxattr") and ACL in os.listxattr(path)
 
 
-def _allowed(source: Path, group: int) -> int:
-    """Return the permissions that a copy of `source` may have, which belongs to `group`."""
+def allowed(source: Path | int, group: int) -> int:
+    """Return the permissions that a copy of `source`, a path or a descriptor, may have, which
+    belongs to `group`. Raises OSError."""
     if source == OWNER_ALONE:
         return 0o600
-    state = source.stat()
+    state = os.stat(source)
     mode = state.st_mode & 0o777
     others = mode & 0o007
     # the bits of the group are those of other people

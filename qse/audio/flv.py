@@ -75,6 +75,6 @@ def read_tags(path: Path) -> Tags:
             if head[0] & KIND == SOUND:
                 sound = [*sound[:1], time]
             at += HEAD + size + BEHIND
-        is_cut = at < len(data)
+        is_cut = at != len(data)
     between = sound[-1] - sound[0] if sound else 0.0
     return Tags(last, between, "its end is missing" if is_cut else None)

@@ -70,8 +70,9 @@ def has_frames(data: bytes) -> bool:
     return False
 
 
-def read_frames(path: Path) -> Frames:
-    """Read the headers of all frames of an MP3 file (ISO/IEC 11172-3, 2.4.2.3). Raises OSError."""
+def read_frames(path: Path, first: int = 0, stop: int | None = None) -> Frames:
+    """Read the headers of all frames of an MP3 file (ISO/IEC 11172-3, 2.4.2.3), or of the bytes of
+    another file from `first` to `stop`. Raises OSError."""
     samples = 0
     sizes = 0
     holes: list[int] = []
@@ -79,7 +80,7 @@ def read_frames(path: Path) -> Frames:
     form = None
     stated: list[tuple[int, int]] = []
     with path.open("rb") as file:
-        data = FileBytes(file)
+        data = FileBytes(file, first, stop)
         end = 0
         if data.behind_zeros(0, len(data)) > MOST_ZEROS:
             note(holes, samples)

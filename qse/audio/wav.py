@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from .chunked import Chunked
 from .chunks import W64_RIFF, Dialect, write_size
+from .damage_text import named
 from .file_edit import replace_bytes
 from .formats import BYTES, Layout, frame_bytes
 from .inspection import Inspection
+from .mp3_frames import read_frames
 from .short_file import SHORT, write_short
 
 if TYPE_CHECKING:
@@ -132,7 +134,11 @@ class Wav(Chunked):
         return stated if stated and 0 < file.frames - stated <= block else file.frames
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
-        """Return how the format chunk contradicts itself, or how much is not read."""
+        """Return how the format chunk contradicts itself, where frames of MP3 are damaged, or how
+        much is not read."""
+        if file.subtype == "MPEG_LAYER_III" and self.container and (sound := self.container.sound):
+            frames = read_frames(self.path, sound.at, sound.at + sound.size)
+            return named(frames.places(file.samplerate)) or super().hidden_damage(file)
         if self.container is None or not self._format or file.subtype not in BYTES:
             return super().hidden_damage(file)
         block = int.from_bytes(self._format[12:14], self.container.dialect.order)

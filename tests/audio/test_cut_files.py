@@ -116,6 +116,15 @@ def test_track_that_is_copied_is_checked(here, sound, command):
 
 
 @needs_ffmpeg
+@pytest.mark.parametrize("missing", range(1, 5))
+def test_flv_that_is_cut_within_the_size_behind_a_tag(here, sound, missing):
+    path = here / "a.flv"
+    ffmpeg("-i", sound, "-ar", 44100, "-flvflags", "no_duration_filesize", path)
+    assert outcome(path)[1] == ""
+    path.write_bytes(path.read_bytes()[:-missing])
+    assert "its end is missing" in outcome(path)[1]
+
+
 def test_flv_whose_first_tag_states_another_coding(here, sound):
     """ffmpeg reads the three bytes of that tag as mu-law, and leaves out the others."""
     path = here / "a.flv"

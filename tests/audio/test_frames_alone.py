@@ -94,3 +94,20 @@ def test_latm_under_the_name_of_aac(here, sound):
     ffmpeg("-i", sound, "-ar", 16000, "-c:a", "aac", "-f", "latm", "a.aac")
     samples, said = outcome(here / "a.aac")
     assert samples >= 64_000 and not said
+
+
+def test_damaged_frames_of_mp3_in_wav(here, sound):
+    """libsndfile ends at them, without an error."""
+    ffmpeg("-i", sound, "-ar", 16000, "-c:a", "libmp3lame", "-b:a", "64k", "a.wav")
+    path = here / "a.wav"
+    whole = path.read_bytes()
+    samples, said = outcome(path)
+    assert samples > 60_000 and not said
+    at = whole.index(whole[whole.index(b"data") + 8 :][:2], len(whole) // 2)  # a frame
+    for changed in (
+        whole[:at] + bytes(512) + whole[at + 512 :],
+        whole[:at] + bytes([whole[at], whole[at + 1] ^ 8]) + whole[at + 2 :],
+        whole[: at + 50] + whole[at + 51 :] + b"\0",
+    ):
+        path.write_bytes(changed)
+        assert "is damaged" in outcome(path)[1]

@@ -2,10 +2,12 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from noisy_files import make
+from qse_cli.pipe import pipe_job
 
 from qse.audio import held_folder, private_folder
 from qse.audio.atomic_write import open_to_append
@@ -124,3 +126,14 @@ def test_group_of_several_users_may_write(tmp_path):
         os.setegid(own)
     os.chown(folder, 0, 0)
     assert not private_folder.is_shared(folder.stat())
+
+
+def test_copy_of_standard_input_is_not_for_another_group(tmp_path, monkeypatch):
+    path = make(tmp_path / "a.wav")
+    os.chown(path, 0, OTHER)
+    path.chmod(0o640)
+    with path.open() as source:
+        monkeypatch.setattr(sys, "stdin", source)
+        job = pipe_job(["-"], str(tmp_path / "out.wav"), tmp_path, overwrite=False)
+    assert job.source.read_bytes() == path.read_bytes()
+    assert job.source.stat().st_mode & 0o777 == 0o600
