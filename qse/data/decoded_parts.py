@@ -15,11 +15,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import copyfile
 
 import numpy as np
 import soxr
 
-from ..audio.atomic_write import open_to_append, write_text
+from ..audio.atomic_write import atomic_path, open_to_append, write_text
 from ..audio.claim import claim_in_turn
 from ..audio.opus import to_int16
 from ..machine import cores
@@ -118,6 +119,7 @@ class DecodedParts:
             for stream in self.streams:
                 start = self._end(stream)
                 extents[stream] = Extent(start, [], [])
+                _make_own(self.samples(stream))
                 file = stack.enter_context(open_to_append(self.samples(stream), part.path))
                 file.truncate(2 * start)  # what a killed process has left
                 files[stream] = file
@@ -172,6 +174,13 @@ class DecodedParts:
         except (FileNotFoundError, ValueError, TypeError, LookupError, RecursionError):
             return None
         return part
+
+
+def _make_own(path: Path) -> None:
+    """Copy a file that another folder has, too, as a copy by second names: that one stays."""
+    if path.exists() and path.stat().st_nlink > 1:
+        with atomic_path(path, source=path) as part:
+            copyfile(path, part)
 
 
 def _at_rate(samples: np.ndarray, rate: int, wanted: int) -> np.ndarray:

@@ -295,3 +295,16 @@ def test_deleted_store_is_decoded_again(parts, folder, store):
     again = DecodedParts(store.folder, store.rates)
     first_parts(folder, again, print)
     assert names(again) == ["part-000.zip"]
+
+
+def test_a_copy_of_the_store_by_second_names_stays_as_it_is(parts, folder, store):
+    send(parts[0], folder)
+    Intake(folder, store, print).look()
+    samples = store.samples(("speech", 16000))
+    copy = folder.parent / "copy.int16"
+    os.link(samples, copy)
+    before = copy.read_bytes()
+    send(parts[1], folder)
+    Intake(folder, store, print).look()
+    assert copy.read_bytes() == before and samples.read_bytes().startswith(before)
+    assert samples.stat().st_size > len(before)
