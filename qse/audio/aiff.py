@@ -9,7 +9,8 @@ from .chunked import Chunked
 from .chunks import Dialect
 from .core_audio import mask_of
 from .formats import BYTES, frame_bytes
-from .inspection import SLOPPY, STREAMED
+from .inspection import SLOPPY
+from .stated_size import is_open
 
 if TYPE_CHECKING:
     import soundfile
@@ -54,7 +55,7 @@ class Aiff(Chunked):
         if self.container is None or chunk is None or file.subtype not in BYTES:
             return 0
         stated = int.from_bytes(self.container.body(chunk)[2:6], "big")
-        if stated * frame_bytes(file.channels, file.subtype) >= STREAMED:
+        if is_open(stated * frame_bytes(file.channels, file.subtype)):
             return 0
         return max(0, stated - file.frames)
 

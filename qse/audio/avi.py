@@ -10,6 +10,7 @@ from .damage_text import named, note
 from .file_bytes import FileBytes
 from .inspection import Inspection
 from .probe import Track
+from .stated_size import is_open
 
 HEAD = struct.Struct("<4sI")  # identifier, and bytes of the body
 ENTRY = struct.Struct("<4sIII")  # identifier, flags, place and bytes of a chunk
@@ -36,7 +37,7 @@ class Avi(Inspection):
     def ends_early(self) -> bool:
         with self.path.open("rb") as file:
             stated = int.from_bytes(file.read(HEAD.size)[4:], "little")
-        return self.state.st_size - HEAD.size < stated < (1 << 31)
+        return self.state.st_size - HEAD.size < stated and not is_open(stated)
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(damaged_places(self.path))

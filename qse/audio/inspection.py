@@ -20,13 +20,13 @@ from .ffmpeg_input import is_installed
 from .ffmpeg_process import Done
 from .formats import BYTES, Layout, frame_bytes
 from .probe import Media, Track, ask, media_of
+from .stated_size import is_open
 from .suffixes import MediaForm
 
 if TYPE_CHECKING:
     import soundfile
 
 HEAD = 512  # bytes by which a file is recognised
-STREAMED = (1 << 31) - (1 << 12)  # from here on, lengths are those of headers written into a pipe
 FEW = 4096  # bytes behind the samples with which a file is read
 SLOPPY = 64  # tolerated error of a header in bytes: some count the header itself
 # in libsndfile's description of a file
@@ -124,8 +124,8 @@ class Inspection:
         """Return whether the end is missing."""
         if "Seems to be a truncated file" in file.extra_info:  # a VOC file
             return True
-        sizes = re.findall(SIZES, file.extra_info)
-        return any(int(there) + SLOPPY < int(announced) < STREAMED for announced, there in sizes)
+        pairs = (map(int, found) for found in re.findall(SIZES, file.extra_info))
+        return any(there + SLOPPY < stated and not is_open(stated) for stated, there in pairs)
 
     def is_unfinished(self, file: soundfile.SoundFile) -> bool:
         """Return whether the header announces less sound than is there, as a crashed recorder

@@ -16,6 +16,7 @@ from .formats import BYTES, Layout, frame_bytes
 from .inspection import Inspection
 from .mp3_frames import read_frames
 from .short_file import SHORT, write_short
+from .stated_size import EDGES, NEAR
 
 if TYPE_CHECKING:
     import soundfile
@@ -44,8 +45,6 @@ W64 = Dialect(
 )
 DIALECTS = {b"RIFF": RIFF, b"RF64": RF64, b"BW64": RF64, b"RIFX": RIFX}
 
-EDGES = (1 << 31, 1 << 32)
-NEAR = 1 << 12  # headers written into a pipe announce a length at an edge or up to this below
 TAGS = 1 << 16  # most bytes of tags after the announced samples
 BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", "NMS_ADPCM_32")
 MPEG = (0x50, 0x55)  # codings

@@ -187,6 +187,27 @@ def test_has_more_accepts_tags_after_a_long_wav(tmp_path):
         assert source.samples == size // 2
 
 
+@pytest.mark.parametrize(
+    ("form", "places", "length", "order", "stated"),
+    [
+        ("wav", {b"RIFF": 4, b"data": 4}, 4, "little", 3_000_000_000),
+        ("aiff", {b"FORM": 4, b"SSND": 4}, 4, "big", 3_000_000_000),
+        ("rf64", {b"RF64": 20, b"ds64": 16}, 8, "little", 1 << 33),
+        ("w64", {b"riff": 16, b"data": 16}, 8, "little", 1 << 33),
+    ],
+)
+def test_sizes_above_two_gigabytes_tell_of_a_cut(tmp_path, form, places, length, order, stated):
+    """Only sizes that programs write into pipes stand for an end that is not known."""
+    path = make(tmp_path / f"a.{form}", tone(1000))
+    data = bytearray(path.read_bytes())
+    for name, behind in places.items():
+        at = data.index(name) + behind
+        data[at : at + length] = stated.to_bytes(length, order)
+    path.write_bytes(data)
+    with pytest.raises(QseError, match="is cut short"):
+        AudioFile(path)
+
+
 def test_has_more_accepts_a_wav_from_a_pipe(tmp_path):
     path = make(tmp_path / "a.wav", tone(1000))
     data = bytearray(path.read_bytes())
