@@ -9,9 +9,9 @@ continues: recordings in the parts that are there are not packed again.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from pathlib import Path
 from ..audio.atomic_write import remove
 from ..audio.claim import held
 from ..audio.file_mode import strictest
+from ..audio.folder_path import entered_folder
 from ..errors import QseError, UsageError
 from . import bundle_part, bundle_recordings
 from .ahead import begun_ahead
@@ -29,6 +30,7 @@ from .bundle_shards import BundleConfig, PartBuilder
 from .datasets import Progress
 
 PARTS = "part-*.zip"
+NEW = ".qse-"  # in front of the name of a part until it takes the place of former ones
 LEAST_SIZE = 20_000  # bytes
 
 
@@ -55,10 +57,10 @@ def pack(
 ) -> Packed:
     """Write the parts that `out` lacks.
 
-    overwrite: replace the parts that are there. skip: leave out recordings that cannot be read.
-    progress: called with the number of recordings that are packed, and of all. Raises QseError for
-    a recording that cannot be read, UsageError where `out` holds parts of another bundle, or
-    another process packs there.
+    overwrite: replace the parts that are there, once all new ones are written. skip: leave out
+    recordings that cannot be read. progress: called with the number of recordings that are packed,
+    and of all. Raises QseError for a recording that cannot be read, UsageError where `out` holds
+    parts of another bundle, or another process packs there.
     """
     if config.size < LEAST_SIZE:
         raise UsageError(f"parts of {config.size} bytes are too small: name {LEAST_SIZE} or more")
@@ -67,15 +69,19 @@ def pack(
     bundle = bundle_recordings.identity(files, settings)
     packed = Packed()
     with _claimed(out):
-        there = _parts(out, bundle, overwrite)
+        former = _parts(out)
+        there = [] if overwrite else _of_bundle(former.values(), bundle, out)
         names = {name for index in there for name in _names(index)}
         number = max((index.part for index in there), default=-1) + 1
         queue = _Queue(bundle_recordings.in_random_order(files, config.seed), names, config)
-        with ThreadPoolExecutor(config.threads) as pool:
+        replaced = list(former) if overwrite else []
+        with _in_place_of(replaced, out) as prefix, ThreadPoolExecutor(config.threads) as pool:
             pieces = queue.pieces(pool, packed.faults if skip else None, progress)
             source = strictest(file.path for file in files)
-            for path, index in _written(pieces, out, pool, config, bundle, number, source):
-                packed.written.append((path, index))
+            for index, shards in _filled(pieces, pool, config, bundle, number):
+                name = f"part-{index.part:03d}.zip"
+                bundle_part.write(out / f"{prefix}{name}", index, shards, source=source)
+                packed.written.append((out / name, index))
     return packed
 
 
@@ -86,26 +92,53 @@ def _claimed(out: Path) -> ExitStack:
     return held(out / "bundle", UsageError(f"{out}: another process packs there; {cure}"))
 
 
-def _parts(out: Path, bundle: str, overwrite: bool) -> list[PartIndex]:
-    """Return the indexes of the parts of the bundle that are there; none, and remove them, with
-    `overwrite`."""
-    found = []
+def _parts(out: Path) -> dict[Path, PartIndex]:
+    """Return the parts that are there, with their indexes."""
+    found = {}
     for path in sorted(out.glob(PARTS)):
         try:
             with BundlePart(path) as part:
-                found.append(part.index)
+                found[path] = part.index
         except Refused as error:
             raise UsageError(f"{out}: {error}") from error
-    if overwrite:
-        for path in out.glob(PARTS):
-            remove(path)
-        return []
+    return found
+
+
+def _of_bundle(found: Collection[PartIndex], bundle: str, out: Path) -> Collection[PartIndex]:
+    """Return the indexes `found`. Raises UsageError if one is of another bundle."""
     if any(index.bundle != bundle for index in found):
         raise UsageError(
             f"{out}: holds parts of other recordings, or packed otherwise; overwrite=True replaces "
             "them, or name another folder"
         )
     return found
+
+
+@contextmanager
+def _in_place_of(former: list[Path], out: Path) -> Iterator[str]:
+    """Yield what the names of new parts begin with; put these in the place of the `former` ones at
+    the end, remove them on an exception."""
+    _remove_new(out)  # of a packing that was killed
+    if not former:
+        yield ""
+        return
+    try:
+        yield NEW
+    except BaseException:
+        _remove_new(out)
+        raise
+    names = [path.name.removeprefix(NEW) for path in sorted(out.glob(NEW + PARTS))]
+    with entered_folder(out) as folder:
+        for name in names:
+            folder.replace(NEW + name, name)
+    for path in former:
+        if names and path.name not in names:
+            remove(path)
+
+
+def _remove_new(out: Path) -> None:
+    for path in out.glob(NEW + PARTS):
+        remove(path)
 
 
 def _names(index: PartIndex) -> Iterator[tuple[str, str]]:
@@ -148,16 +181,15 @@ class _Queue:
                 progress(done, len(self.files))
 
 
-def _written(
+def _filled(
     pieces: Iterator[Piece],
-    out: Path,
     pool: ThreadPoolExecutor,
     config: BundleConfig,
     bundle: str,
     number: int,
-    source: Path | None,
-) -> Iterator[tuple[Path, PartIndex]]:
-    """Write parts until there are no more recordings; yield each."""
+) -> Iterator[tuple[PartIndex, list[bytes]]]:
+    """Yield the index and the shards of parts, from `number` on, until there are no more
+    recordings."""
     left: deque[Piece] = deque()  # of an earlier part, in which there was no room
     while True:
         builder = PartBuilder(config, pool)
@@ -168,7 +200,5 @@ def _written(
             piece = left.popleft() if left else next(pieces, None)
         index, shards, rest = builder.finish(bundle, number)
         left.extendleft(reversed([*rest, *([piece] if piece else [])]))
-        path = out / f"part-{number:03d}.zip"
-        bundle_part.write(path, index, shards, source=source)
-        yield path, index
+        yield index, shards
         number += 1

@@ -154,6 +154,52 @@ def test_parts_of_another_bundle_are_kept(audio, tmp_path):
     assert parts[0].read_bytes() != before[0]
 
 
+@pytest.mark.parametrize("failing", ["part-000.zip", "part-002.zip"])
+def test_interrupted_replacement_keeps_the_former_parts(audio, tmp_path, monkeypatch, failing):
+    parts = bundle(audio, tmp_path)
+    before = {path: path.read_bytes() for path in parts}
+    write = bundle_pack.bundle_part.write
+
+    def interrupted(path, *arguments, **source):
+        if path.name.endswith(failing):
+            raise Interrupted
+        write(path, *arguments, **source)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bundle_pack.bundle_part, "write", interrupted)
+        with pytest.raises(Interrupted):
+            bundle(audio, tmp_path, replace(SMALL, seed=1), overwrite=True)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert bundle(audio, tmp_path) == parts
+
+
+def test_replacement_leaves_the_new_parts_alone(audio, tmp_path):
+    """Neither former ones with higher numbers, nor what a killed packing left."""
+    there = tmp_path / "parts"
+    former = bundle(audio, there)
+    (there / ".qse-part-001.zip").write_text("of a killed packing")
+    large = replace(SMALL, size=2 * SMALL.size)
+    packed = pack([audio / "speech"], [audio / "noise"], there, large, overwrite=True)
+    parts = sorted(there.iterdir())
+    assert [path for path, _ in packed.written] == parts == former[: len(parts)]
+    assert len(parts) < len(former)
+    whole = bundle(audio, tmp_path / "whole", large)
+    for one, other in zip(parts, whole, strict=True):
+        assert list(recordings([one])) == list(recordings([other]))
+
+
+def test_replacement_with_unreadable_recordings_keeps_the_former_parts(tmp_path):
+    folders(tmp_path, count=2)
+    parts = bundle(tmp_path, tmp_path / "parts")
+    before = [path.read_bytes() for path in parts]
+    for path in tmp_path.rglob("*.wav"):
+        path.write_text("no audio")
+    with pytest.raises(QseError, match="skip_unreadable=True"):
+        bundle(tmp_path, tmp_path / "parts", overwrite=True)
+    assert bundle(tmp_path, tmp_path / "parts", overwrite=True, skip=True) == parts
+    assert [path.read_bytes() for path in parts] == before
+
+
 def test_foreign_file_is_never_removed(audio, tmp_path):
     (tmp_path / "part-000.zip").write_text("mine")
     with pytest.raises(UsageError, match="no part of a bundle"):
