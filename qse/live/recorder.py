@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..audio.atomic_write import atomic_path
 from ..audio.claim import held
+from ..audio.file_mode import OWNER_ALONE
 from ..audio.folder_path import held_folder
 from ..audio.formats import Layout, format_of, native, subtype_of
 from ..audio.held_folder import HeldFolder
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 CAPACITY = 10  # seconds that may wait for the disk
 EVERY = 0.1  # seconds between two writes
+ROOM = 4096  # bytes that the disk must take before a file is replaced
 
 
 class Recorder:
@@ -104,6 +107,8 @@ class Recorder:
             state = "is not written any further" if file else "could not be created"
             kept = " What was written so far is kept" if file else ""
             self.error = f"{self.path} {state}: is the disk full?{kept}"
+        except OSError as error:
+            self.error = f"{self.path} cannot be written: {error.strerror}; name another recording"
         except Exception as error:  # whatever it is, the session continues without a recording
             self.error = (
                 f"{self.path} is not written any further ({error}); what was written so far is kept"
@@ -115,7 +120,19 @@ class Recorder:
             self.error = self.error or f"{self.path} could not be closed: its end may be missing"
 
     def _create(self) -> "SoundFile":
-        """Create the file, which only this user can read: it holds a microphone."""
+        """Create the file, which only this user can read: it holds a microphone.
+
+        It takes the place of one that may be overwritten when it has begun: who has that one open,
+        or owns it, does not get the sound, and a full disk leaves it.
+        """
+        if os.name != "nt":  # where an open file cannot be renamed
+            try:
+                with atomic_path(self.path, self._overwrite, OWNER_ALONE, is_named=True) as part:
+                    part.write_bytes(bytes(ROOM))
+                    return self._open(native(part))
+            except PermissionError:  # a file in a folder in which no other can be made
+                if not self._overwrite:
+                    raise
         with held_folder(self.path) as (folder, name):
             descriptor = self._new(folder, name)
             try:
@@ -126,15 +143,15 @@ class Recorder:
                 os.close(descriptor)
 
     def _new(self, folder: HeldFolder, name: str) -> int:
-        """Make the file, in the place of one that may be overwritten: who has that one open, or
-        owns it, does not get the sound."""
+        """Make the file, in the place of one that may be overwritten; where no other one can be
+        made, empty that one."""
         if not self._overwrite:
             return folder.create(name)
         folder.check_file(name)
         try:
             folder.remove(name)
             return folder.create(name)
-        except PermissionError:  # a file in a folder in which no other can be made
+        except PermissionError:
             descriptor = folder.open(name, os.O_RDWR)
         if os.name != "nt" and os.fstat(descriptor).st_uid != os.geteuid():
             os.close(descriptor)

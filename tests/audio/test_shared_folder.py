@@ -305,10 +305,11 @@ def test_recording_is_not_written_into_a_file_of_another_user(tmp_path, monkeypa
     path = tmp_path / "a.wav"
     path.write_bytes(b"before")
 
-    def refuse(folder, name):
+    def refuse(folder, name, to=None):
         raise PermissionError
 
-    monkeypatch.setattr(held_folder.HeldFolder, "remove", refuse)
+    for way in ("create", "remove", "replace"):
+        monkeypatch.setattr(held_folder.HeldFolder, way, refuse)
     recorder = Recorder(path, 16000, 1, overwrite=True)
     with monkeypatch.context() as patch:
         mine = os.geteuid()

@@ -97,6 +97,42 @@ def test_recorder_full_disk_keeps_what_is_there(tmp_path):
     assert soundfile.info(recorder.path).frames == (50_000 - 44) // 2
 
 
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_recorder_full_disk_keeps_the_former_file(tmp_path, suffix):
+    path = tmp_path / f"full.{suffix}"
+    path.write_bytes(b"precious")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    recorder = Recorder(path, 16000, 1, overwrite=True)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        recorder.put(np.ones((9000, 1), np.float32))
+        recorder.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert f"full.{suffix} cannot be written: " in recorder.error
+    assert path.read_bytes() == b"precious" and list(tmp_path.iterdir()) == [path]
+
+
+def test_recorder_keeps_the_former_file_where_none_can_be_begun(tmp_path, monkeypatch):
+    (tmp_path / "a.wav").write_bytes(b"precious")
+    recorder = Recorder(tmp_path / "a.wav", 16000, 1, overwrite=True)
+    monkeypatch.setattr(recorder, "_open", lambda to: 1 / 0)
+    recorder.put(np.ones((100, 1), np.float32))
+    recorder.close()
+    assert recorder.error and (tmp_path / "a.wav").read_bytes() == b"precious"
+
+
+def test_recorder_refuses_a_file_that_has_come_meanwhile(tmp_path):
+    recorder = Recorder(tmp_path / "a.wav", 16000, 1)
+    (tmp_path / "a.wav").write_bytes(b"precious")
+    recorder.put(np.ones((100, 1), np.float32))
+    recorder.close()
+    assert (
+        recorder.error == f"{recorder.path} cannot be written: File exists; name another recording"
+    )
+    assert recorder.path.read_bytes() == b"precious"
+
+
 def test_recorder_ends_at_the_longest_file(tmp_path, monkeypatch):
     monkeypatch.setattr(Layout, "longest", 250)
     recorder = Recorder(tmp_path / "long.wav", 1000, 1)
