@@ -153,9 +153,15 @@ class Recorder:
             return folder.create(name)
         except PermissionError:
             descriptor = folder.open(name, os.O_RDWR)
-        if os.name != "nt" and os.fstat(descriptor).st_uid != os.geteuid():
+        state = os.fstat(descriptor)
+        fault = None
+        if os.name != "nt" and state.st_uid != os.geteuid():
+            fault = "it belongs to another user"
+        elif state.st_nlink > 1:
+            fault = "it is another file as well, which would lose its sound"
+        if fault:
             os.close(descriptor)
-            raise PermissionError(errno.EPERM, "it belongs to another user", name)
+            raise PermissionError(errno.EPERM, fault, name)
         os.ftruncate(descriptor, 0)
         return descriptor
 

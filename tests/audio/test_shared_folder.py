@@ -300,16 +300,21 @@ def test_recording_replaces_a_file_that_others_have_open(tmp_path):
         assert reader.read() == b"before"
 
 
-def test_recording_is_not_written_into_a_file_of_another_user(tmp_path, monkeypatch):
-    """Record where no other file can be put into its place."""
-    path = tmp_path / "a.wav"
-    path.write_bytes(b"before")
+@pytest.fixture
+def closed_folder(tmp_path, monkeypatch):
+    """Return a folder in which no other file can be put into the place of one."""
 
     def refuse(folder, name, to=None):
         raise PermissionError
 
     for way in ("create", "remove", "replace"):
         monkeypatch.setattr(held_folder.HeldFolder, way, refuse)
+    return tmp_path
+
+
+def test_recording_is_not_written_into_a_file_of_another_user(closed_folder, monkeypatch):
+    path = closed_folder / "a.wav"
+    path.write_bytes(b"before")
     recorder = Recorder(path, 16000, 1, overwrite=True)
     with monkeypatch.context() as patch:
         mine = os.geteuid()
@@ -318,6 +323,27 @@ def test_recording_is_not_written_into_a_file_of_another_user(tmp_path, monkeypa
         recorder._closing.set()
         recorder._thread.join()
     assert "another user" in recorder.error and path.read_bytes() == b"before"
+
+
+def test_recording_is_not_written_into_a_file_with_a_second_name(closed_folder):
+    path = closed_folder / "a.wav"
+    path.write_bytes(b"before")
+    os.link(path, closed_folder / "b.wav")
+    recorder = Recorder(path, 16000, 1, overwrite=True)
+    recorder.put(tone(1000))
+    recorder.close()
+    cause = "it is another file as well, which would lose its sound"
+    assert recorder.error == f"{path} cannot be written: {cause}; name another recording"
+    assert path.read_bytes() == b"before"
+
+
+def test_recording_is_written_into_a_file_whose_folder_is_closed(closed_folder):
+    path = closed_folder / "a.wav"
+    path.write_bytes(b"before")
+    recorder = Recorder(path, 16000, 1, overwrite=True)
+    recorder.put(tone(1000))
+    recorder.close()
+    assert recorder.error is None and read(path) == 1000
 
 
 @pytest.mark.parametrize("of_source", [0o600, 0o644])
