@@ -45,5 +45,5 @@ def plot(
         several = len(audio) > 1
         for number, channel in enumerate(audio, 1):
             signals.append((name.strip() + several * f", channel {number}", channel, sample_rate))
-    plot_spectrograms(signals, output, strictest(files))
+    plot_spectrograms(signals, output, strictest(files), overwrite)
     say(f"written to {output}")

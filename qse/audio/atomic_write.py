@@ -146,9 +146,9 @@ def remove(path: Path) -> None:
         folder.remove(path.name)
 
 
-def write_text(path: Path, text: str, source: Path | None = None, is_named: bool = False) -> None:
+def write_text(path: Path, text: str, overwrite: bool = True, is_named: bool = False) -> None:
     """Write `text` to `path` atomically, in UTF-8; see `atomic_path`."""
-    with atomic_path(path, source=source, is_named=is_named) as part:
+    with atomic_path(path, overwrite, is_named=is_named) as part:
         part.write_text(text, encoding="utf-8")
 
 

@@ -39,9 +39,15 @@ def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
     return 20 * np.log10(np.maximum(magnitude, 1e-10))
 
 
-def plot_spectrograms(signals: Sequence[Signal], path: Path, source: Path | None = None) -> None:
+def plot_spectrograms(
+    signals: Sequence[Signal], path: Path, source: Path | None = None, overwrite: bool = True
+) -> None:
     """Write a PNG of the signals' spectrograms, the first on top; time, frequency and colour
-    scales are common. source: a file whose permissions it does not exceed."""
+    scales are common.
+
+    source: a file whose permissions it does not exceed. Raises QseError where it cannot be written,
+    or, without `overwrite`, is there.
+    """
     figure = _figure(9.0, 0.7 + 2.1 * len(signals))
     axes = figure.subplots(len(signals), sharex=True, sharey=True, squeeze=False)[:, 0]
     image = _spectrograms(axes, signals)
@@ -49,7 +55,7 @@ def plot_spectrograms(signals: Sequence[Signal], path: Path, source: Path | None
         axis.set_ylabel("kHz")
     axes[-1].set_xlabel("seconds")
     figure.colorbar(image, ax=list(axes), pad=0.015, aspect=40).set_label("dB")
-    _save(figure, path, source)
+    _save(figure, path, source, overwrite)
 
 
 def plot_grid(rows: Sequence[Sequence[Signal]], path: Path, source: Path | None = None) -> None:
@@ -124,12 +130,12 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _save(figure: Any, path: Path, source: Path | None = None) -> None:
+def _save(figure: Any, path: Path, source: Path | None = None, overwrite: bool = True) -> None:
     if path.suffix.lower() != ".png":
         raise QseError(f"{path}: a picture is a PNG; name one that ends in .png")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path, source=source) as part:
+        with atomic_path(path, overwrite, source) as part:
             figure.savefig(part, dpi=150, format="png")
     except OSError as error:
         raise QseError(

@@ -73,9 +73,11 @@ def write_config(path: Path, config: RunConfig, network: Network, overwrite: boo
     text = tomli_w.dumps(tables)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not overwrite and path.exists() and not _holds(path, text):
-            raise QseError(f"{path}: would be replaced; name another folder, or delete it")
-        write_text(path, text)
+        if not overwrite and path.exists():
+            if not _holds(path, text):
+                raise QseError(f"{path}: would be replaced; name another folder, or delete it")
+            return
+        write_text(path, text, overwrite)
     except OSError as error:
         raise QseError(
             f"{path.parent}: cannot write there ({error.strerror}); name another folder"

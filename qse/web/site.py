@@ -155,7 +155,8 @@ def write_site(site: Site, folder: Path) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise QseError(f"{folder} is a file: name a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not _is_export(folder):
+    is_export = _is_export(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not is_export:
         raise QseError(f"{folder} holds other files: name an empty or a new folder")
     rules = "/*\n"
     for name, value in HEADERS.items():
@@ -166,5 +167,8 @@ def write_site(site: Site, folder: Path) -> None:
         if link := link_below(folder, target):
             raise QseError(f"{link} is a link: remove it, or name an empty or a new folder")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(target) as part:
-            part.write_bytes(content)
+        try:
+            with atomic_path(target, overwrite=is_export) as part:
+                part.write_bytes(content)
+        except FileExistsError as error:
+            raise QseError(f"{target} has come meanwhile: name an empty or a new folder") from error

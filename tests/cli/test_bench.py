@@ -9,6 +9,7 @@ pytest.importorskip("torch")
 import graphs
 import onnx
 from onnx import TensorProto, helper
+from qse_cli.bench import print_table
 from qse_papers.bench.precision import CONVERSIONS
 
 from qse import bench
@@ -27,6 +28,19 @@ def test_bench_stream_measures_installed_models(models, command, tmp_path):
         and row["macs"] == 100 * graphs.HOP**2
     )
     assert row["memory_bytes"] > 10e6 and row["latency"] == 0.01
+
+
+def test_bench_keeps_a_file_that_comes_meanwhile(models, command, tmp_path, monkeypatch):
+    path = tmp_path / "found.json"
+    shown = print_table
+    monkeypatch.setattr(
+        "qse_cli.bench.print_table", lambda table: (path.write_text("mine"), shown(table))
+    )
+    line = ("bench", "stream", "recurrent", "--seconds", 0.01, "--json", path)
+    status, _, err = command(*line)
+    assert (status, err) == (1, f"qse: {path} cannot be written: File exists\n")
+    assert path.read_text() == "mine"
+    assert command(*line, "--overwrite")[0] == 0 and json.loads(path.read_text())
 
 
 def test_bench_refuses_before_measuring(models, command, tmp_path):

@@ -13,6 +13,7 @@ from speech import hiss, voice
 from typer.testing import CliRunner
 
 from qse.errors import QseError
+from qse.evaluate import plot
 from qse.evaluate.plot import plot_spectrograms
 
 
@@ -37,7 +38,8 @@ def test_plot_draws_files_of_different_rates(tmp_path, run, monkeypatch):
     assert result.exit_code == 0 and picture.read_bytes().startswith(b"\x89PNG")
     drawn = []
     monkeypatch.setattr(
-        "qse.evaluate.plot.plot_spectrograms", lambda signals, path, source: drawn.extend(signals)
+        "qse.evaluate.plot.plot_spectrograms",
+        lambda signals, path, source, overwrite: drawn.extend(signals),
     )
     two = np.stack([hiss(1600), 0.5 * hiss(1600)], 1)
     write(tmp_path / "two.wav", two)
@@ -62,6 +64,19 @@ def test_plot_draws_files_of_different_rates(tmp_path, run, monkeypatch):
     with pytest.raises(QseError, match=r"high.wav: a picture is a PNG; name one that ends in .png"):
         plot_spectrograms([("noise", hiss(16000), 16000)], recording)
     assert recording.read_bytes() == before
+
+
+def test_plot_keeps_a_file_that_comes_meanwhile(tmp_path, run, monkeypatch):
+    path = write(tmp_path / "a.wav", voice(1.0))
+    picture = tmp_path / "a.png"
+    shown = plot.levels
+    monkeypatch.setattr(
+        plot, "levels", lambda *sound: (picture.write_text("mine"), shown(*sound))[1]
+    )
+    result = run(path, "-o", picture)
+    cure = "cannot be written: File exists; name another picture"
+    assert str(result.exception) == f"{picture} {cure}" and picture.read_text() == "mine"
+    assert run(path, "-o", picture, "--overwrite").exit_code == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text")

@@ -4,6 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from qse.audio import atomic_write
 from qse.config import build
 from qse.errors import QseError
 from qse.networks import build_network
@@ -26,6 +27,23 @@ def test_recipe_is_read_changed_and_written(tmp_path):
     assert model.pop("network") == "streaming" and build(StreamingConfig, model) == StreamingConfig(
         growth=2, blocks=1
     )
+
+
+def test_configuration_keeps_a_file_that_comes_meanwhile(tmp_path, monkeypatch):
+    path = tmp_path / "config.toml"
+    (tmp_path / "recipe.toml").write_text('[model]\nnetwork = "streaming"\n')
+    config = read_config(tmp_path / "recipe.toml")
+    network = build_network(config.model)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            atomic_write, "step", lambda step: step != "written" or path.write_text("mine")
+        )
+        with pytest.raises(QseError, match="File exists"):
+            write_config(path, config, network, overwrite=False)
+    assert path.read_text() == "mine"
+    path.unlink()
+    for _ in range(2):  # the same text is no other file
+        write_config(path, config, network, overwrite=False)
 
 
 def test_read_config_names_unknown_tables(tmp_path):

@@ -21,6 +21,7 @@ import pytest
 from qse_cli.web import web
 
 import qse
+from qse.audio import atomic_write
 from qse.errors import QseError
 from qse.runtime.zoo import find
 from qse.web.server import make_server
@@ -176,6 +177,19 @@ def test_export_writes_through_no_link(site, tmp_path):
     with pytest.raises(QseError, match="files is a link"):
         write_site(site, folder)
     assert not list(project.iterdir())
+
+
+def test_export_keeps_a_file_that_comes_meanwhile(tmp_path, monkeypatch):
+    folder = tmp_path / "out"
+
+    def comes(step):
+        if step == "written" and (folder / "a.html").exists():
+            (folder / "index.html").write_text("mine", encoding="utf-8")
+
+    monkeypatch.setattr(atomic_write, "step", comes)
+    with pytest.raises(QseError, match=r"index\.html has come meanwhile: name an empty"):
+        write_site({"a.html": b"a", "index.html": b"page"}, folder)
+    assert (folder / "index.html").read_text(encoding="utf-8") == "mine"
 
 
 def test_export_keeps_the_service_worker_of_another_site(tmp_path):
