@@ -19,7 +19,8 @@ from ..errors import QseError
 Row = dict[str, Any]
 SCORES = "scores.csv"
 SETTINGS = "settings.json"
-WRITTEN = ("summary.json", "summary.md", "spectrograms.png")  # at the end
+# at the end
+WRITTEN = ("summary.json", "summary.md", "spectrograms.png", "histogram-*.png", "worst-*.png")
 CURE = "name another folder, or delete this one"
 FORM: Any = {"newline": "", "encoding": "utf-8", "errors": "surrogateescape"}  # names: any bytes
 LONGEST = 1 << 22  # characters of settings and summaries, which have some thousands
@@ -100,7 +101,7 @@ class Store:
 
         Settings are written before the table: those of this evaluation are its own.
         """
-        found = [name for name in WRITTEN if (self.folder / name).exists()]
+        found = [path.name for name in WRITTEN for path in sorted(self.folder.glob(name))]
         if read_settings(self.folder) not in ({}, settings):
             found.append(SETTINGS)
         if found:

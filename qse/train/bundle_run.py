@@ -13,6 +13,7 @@ from ..data.decoded_parts import DecodedParts
 from ..data.part_intake import Watcher, first_parts
 from ..data.part_schedule import PartSchedule
 from ..data.source import BatchSource
+from ..errors import QseError
 from ..networks import weights
 from .checkpoint_header import check_header
 from .job import Job
@@ -24,6 +25,8 @@ def prepare(config: RunConfig, job: Job, say: Say) -> None:
     """Take in the first parts, before the processes of a run begin; wait for them where the run
     watches a folder."""
     assert job.parts
+    if not job.resume:
+        _check_schedule(_schedule(job))
     store = _store(config, job)
     first_parts(job.parts, store, say, bool(job.watch), job.resume)
     if not is_first():
@@ -39,6 +42,16 @@ def prepare(config: RunConfig, job: Job, say: Say) -> None:
     if job.resume and not known:
         say(f"{schedule.path} not there: its batches differ from those of before")
     take_in(store, schedule, _step(job.checkpoint) if job.resume else 0)
+
+
+def _check_schedule(schedule: PartSchedule) -> None:
+    """Raise QseError for a file in the place of the schedule that no run has written."""
+    try:
+        schedule.rows()
+    except QseError as error:
+        raise QseError(
+            f"{schedule.path}: would be replaced; name another folder, or delete it"
+        ) from error
 
 
 def _step(path: Path) -> int:

@@ -56,7 +56,10 @@ def test_no_name_is_a_formula_in_a_spreadsheet(tmp_path, name):
         again.write(again.rows)
 
 
-@pytest.mark.parametrize("name", ["settings.json", "summary.json", "summary.md"])
+PICTURES = ["spectrograms.png", "histogram-stoi.png", "worst-stoi.png"]
+
+
+@pytest.mark.parametrize("name", ["settings.json", "summary.json", "summary.md", *PICTURES])
 def test_files_of_others_are_not_replaced(tmp_path, name):
     (tmp_path / name).write_text('{"mine": 1}')
     with pytest.raises(QseError, match=r"is there without scores\.csv .*: name another folder"):

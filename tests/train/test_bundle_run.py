@@ -14,6 +14,7 @@ from small_training import CONFIG, PLAN, lines, same
 from waiting import until
 
 from qse.data.part_intake import Intake
+from qse.errors import QseError
 from qse.networks.weights import load_tensors
 from qse.train import bundle_run
 from qse.train.job import Job
@@ -104,6 +105,16 @@ def walk(tmp_path, parts, name, end=lambda: None):
     with suppress(Killed):
         train(STEPS, job, report, say=told.append)
     return job, told, report
+
+
+def test_table_that_no_run_has_written_is_kept(parts, tmp_path):
+    path = tmp_path / "run" / "parts.csv"
+    path.parent.mkdir()
+    path.write_text("number,price\n1,2\n")
+    job = Job(out=path.parent, bundles=parts[0].parent)
+    with pytest.raises(QseError, match=r"parts\.csv: would be replaced; name another folder"):
+        train(STEPS, job)
+    assert path.read_text() == "number,price\n1,2\n"
 
 
 @pytest.fixture
