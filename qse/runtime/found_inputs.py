@@ -8,6 +8,7 @@ from glob import glob, has_magic
 from itertools import takewhile
 from os.path import normcase, realpath
 from pathlib import Path
+from unicodedata import normalize
 
 from ..audio.content import kind_of
 from ..audio.formats import audio_below, files_below, suffix_of
@@ -116,7 +117,8 @@ def file_name(path: Path) -> str:
 
 def real_name(path: Path) -> str:
     """Return what all names of one file have in common: links resolved; on Windows one case; where
-    the disk takes names in other cases for the same (macOS, FAT), the name that its folder lists.
+    the disk takes names in other cases or forms of composed letters for the same (macOS, FAT), the
+    name that its folder lists.
     """
     name = normcase(realpath(path))
     found = Path(name).anchor
@@ -127,14 +129,18 @@ def real_name(path: Path) -> str:
 
 def _listed(folder: str, name: str) -> str:
     """Return the name under which a folder lists what is there as `name`; `name` where nothing is,
-    or another case is another file."""
-    other_case = name.swapcase()
-    if other_case == name or not os.path.lexists(os.path.join(folder, other_case)):
+    or another case, or form of composed letters, is another file."""
+    others = {name.swapcase(), normalize("NFC", name), normalize("NFD", name)} - {name}
+    if not any(os.path.lexists(os.path.join(folder, other)) for other in others):
         return name
     if not os.path.lexists(os.path.join(folder, name)):
         return name
     with suppress(OSError):
         names = os.listdir(folder)
         if name not in names:
-            return next((other for other in names if other.lower() == name.lower()), name)
+            return next((other for other in names if _folded(other) == _folded(name)), name)
     return name
+
+
+def _folded(name: str) -> str:
+    return normalize("NFC", name.casefold())

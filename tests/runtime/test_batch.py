@@ -6,6 +6,7 @@ import re
 import subprocess
 import threading
 import weakref
+from unicodedata import normalize
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -308,6 +309,28 @@ def test_names_in_two_cases_are_one_file_where_the_disk_says_so(here, monkeypatc
     make(here / "other/A.wav", 8000)
     both = map(found_inputs.file_name, (here / "other/a.wav", here / "other/A.wav"))
     assert len(set(both)) == 2
+
+
+def test_names_in_two_forms_of_letters_are_one_file_where_the_disk_says_so(here, monkeypatch):
+    composed = "caf\u00e9.wav"
+    names = (composed, normalize("NFD", composed), composed.upper())
+    make(here / names[1], 16000)
+
+    def found():
+        return len({found_inputs.file_name(here / name) for name in names})
+
+    assert found() == 3
+
+    def lexists(path):
+        folder, name = os.path.split(os.path.abspath(path))
+        there = os.listdir(folder) if os.path.isdir(folder) else ()
+        same = {normalize("NFC", other.casefold()) for other in there}
+        return normalize("NFC", name.casefold()) in same or folder == os.sep
+
+    monkeypatch.setattr(os.path, "lexists", lexists)
+    assert found() == 1
+    make(here / composed, 8000)
+    assert found() == 2  # each of those that are listed, and the third
 
 
 def test_what_is_made_at_the_end_of_a_run_is_not_replaced(here, model_at, monkeypatch):
