@@ -22,6 +22,8 @@ FROM_FRAGMENT = 0x20000
 OFFSET, FIRST_FLAGS = 0x1, 0x4
 COLUMNS = (0x100, 0x200, 0x400, 0x800)  # duration, size, flags, offset of the time
 SIZES = 0x200
+OPEN = (b"mdat", b"free", b"skip")  # atoms that may go on up to the end, without a size
+PAGE = 4096  # bytes
 
 
 @dataclass
@@ -37,24 +39,39 @@ class Fragments:
         OSError."""
         length = self.file.seek(0, 2)
         whole = list(atoms(self.file, 0, length))
-        names = [atom.name for atom in whole]
-        if b"moof" not in names or b"moov" not in names:
+        movie = next((atom for atom in whole if atom.name == b"moov"), None)
+        fragments = [atom for atom in whole if atom.name == b"moof"]
+        if movie is None or not (fragments or self._is_extended(movie)):
             return None
-        if whole[-1].end < length:
+        if whole[-1].end < length or self._is_blank(whole[-1]):
             return "its end is missing, or the size of a fragment is damaged"
+        if not fragments:
+            return None
         try:
-            movie = whole[names.index(b"moov")]
             self._sizes = dict(self._tracks(movie))
-            for atom in whole:
-                if atom.name == b"moof":
-                    self._fragment(atom)
+            for atom in fragments:
+                self._fragment(atom)
         except (struct.error, IndexError, KeyError, ValueError):
             return "a table of a fragment is damaged"
+        names = [atom.name for atom in whole]
         if b"mdat" in names[: names.index(b"moof")]:  # some samples are in no fragment
             return None
         if self._fill([atom for atom in whole if atom.name == b"mdat"]):
             return None
         return "its fragments name other places than those of the samples"
+
+    def _is_extended(self, movie: Atom) -> bool:
+        """Return whether the file is to have fragments."""
+        return any(atom.name == b"mvex" for atom in atoms(self.file, movie.start, movie.end))
+
+    def _is_blank(self, last: Atom) -> bool:
+        """Return whether the last atom has no size, which one with samples may leave open, and is
+        more than some zeros that fill a page."""
+        self.file.seek(last.at)
+        data = self.file.read(PAGE)
+        if any(data[:4]) or last.name in OPEN:
+            return False
+        return last.end - last.at >= PAGE or any(data)
 
     def _tracks(self, movie: Atom) -> Iterator[tuple[int, int]]:
         """Yield the number of each track, and the bytes of a sample where nothing else is said."""
