@@ -21,7 +21,7 @@ def are_misplaced(file: IO[bytes]) -> bool:
     """Return whether chunks of an open file overlap in part, reach across the end of an atom, or
     lie in one that holds no samples. Raises OSError."""
     whole = list(atoms(file, 0, file.seek(0, 2)))
-    found = [chunks for atom in whole if atom.name == b"moov" for chunks in _all(file, atom)]
+    found = [chunks for atom in whole if atom.name == b"moov" for chunks in chunks_of(file, atom)]
     if not found:
         return False
     chunks = np.unique(np.concatenate(found), axis=0)  # sorted; one that is named twice once
@@ -38,7 +38,7 @@ def are_misplaced(file: IO[bytes]) -> bool:
     return bool(is_wrong.any())
 
 
-def _all(file: IO[bytes], movie: Atom) -> Iterator[np.ndarray]:
+def chunks_of(file: IO[bytes], movie: Atom) -> Iterator[np.ndarray]:
     """Yield the chunks of each track whose tables are complete: (offset, bytes) each."""
     for track in atoms(file, movie.start, movie.end):
         if track.name != b"trak":

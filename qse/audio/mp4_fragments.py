@@ -4,12 +4,14 @@ as sound, what a damaged table of a fragment names, without a word."""
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
 import numpy as np
 
+from .mp4_chunks import chunks_of
 from .mp4_items import Atom, atoms
 from .mp4_times import body_of, inner
 
@@ -53,10 +55,7 @@ class Fragments:
                 self._fragment(atom)
         except (struct.error, IndexError, KeyError, ValueError):
             return "a table of a fragment is damaged"
-        names = [atom.name for atom in whole]
-        if b"mdat" in names[: names.index(b"moof")]:  # some samples are in no fragment
-            return None
-        if self._fill([atom for atom in whole if atom.name == b"mdat"]):
+        if self._fill([atom for atom in whole if atom.name == b"mdat"], movie):
             return None
         return "its fragments name other places than those of the samples"
 
@@ -127,12 +126,19 @@ class Fragments:
         self.runs.append((end, total))
         return end + total
 
-    def _fill(self, held: list[Atom]) -> bool:
-        """Return whether the runs fill the atoms with samples, each in its place."""
+    def _fill(self, held: list[Atom], movie: Atom) -> bool:
+        """Return whether the runs fill the atoms with samples, each in its place, without those
+        whose samples the tables of the movie name."""
+        starts = [atom.start for atom in held]
+        chunks = [chunk for found in chunks_of(self.file, movie) for chunk in found.tolist()]
+        named = {bisect_right(starts, begin) - 1 for begin, size in chunks if size}
         spans: list[list[int]] = []  # begin and end of runs that follow each other
         for begin, size in sorted(self.runs):
+            if bisect_right(starts, begin) - 1 in named:
+                continue
             if spans and spans[-1][1] == begin:
                 spans[-1][1] += size
             elif size:
                 spans.append([begin, begin + size])
-        return spans == [[atom.start, atom.end] for atom in held if atom.start < atom.end]
+        unnamed = [atom for index, atom in enumerate(held) if index not in named]
+        return spans == [[atom.start, atom.end] for atom in unnamed if atom.start < atom.end]

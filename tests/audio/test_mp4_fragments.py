@@ -70,3 +70,18 @@ def test_last_samples_without_a_size(sound):
     data = data[:at]
     last = data.rindex(b"mdat") - 4
     assert outcome_of(sound, data[:last] + bytes(4) + data[last + 4 :]) == outcome_of(sound, data)
+
+
+def renamed(data: bytes, at: int) -> bytes:
+    return data[:at] + b"loof" + data[at + 4 :]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("flags", ["empty_moov", "frag_keyframe", "dash"])
+@pytest.mark.parametrize("options", [(), TWICE])
+def test_fragments_with_another_name(sound, flags, options):
+    """Also where the tables of the movie name the samples before the first one."""
+    data = fragmented(sound, flags, *options)
+    for at in (data.index(b"moof"), data.index(b"moof", len(data) // 2), data.rindex(b"moof")):
+        _, said = outcome_of(sound, renamed(data, at))
+        assert "its fragments name other places" in said
