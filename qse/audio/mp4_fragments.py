@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
 import numpy as np
 
 from .mp4_chunks import chunks_of
+from .mp4_fragment_times import FragmentTrack, fragment_tracks
 from .mp4_items import Atom, atoms
 from .mp4_times import body_of, inner
 
-DEFAULTS = struct.Struct(">I8xI")  # track, and bytes of a sample
 # bits of the flags of `tfhd`
 BASE = 0x1
 DESCRIPTION, DURATION, SIZE, FLAGS = 0x2, 0x8, 0x10, 0x20  # four bytes each, in this order
@@ -23,7 +22,7 @@ FROM_FRAGMENT = 0x20000
 # bits of the flags of `trun`: of the run, and of each sample
 OFFSET, FIRST_FLAGS = 0x1, 0x4
 COLUMNS = (0x100, 0x200, 0x400, 0x800)  # duration, size, flags, offset of the time
-SIZES = 0x200
+DURATIONS, SIZES = COLUMNS[:2]
 OPEN = (b"mdat", b"free", b"skip")  # atoms that may go on up to the end, without a size
 PAGE = 4096  # bytes
 
@@ -34,7 +33,7 @@ class Fragments:
 
     file: IO[bytes]
     runs: list[tuple[int, int]] = field(default_factory=list)
-    _sizes: dict[int, int] = field(default_factory=dict)  # of each sample, by the track
+    _tracks: dict[int, FragmentTrack] = field(default_factory=dict)  # by their numbers
 
     def damage(self) -> str | None:
         """Return in words what is damaged, None if nothing is or the file has no fragments. Raises
@@ -50,14 +49,16 @@ class Fragments:
         if not fragments:
             return None
         try:
-            self._sizes = dict(self._tracks(movie))
+            self._tracks = fragment_tracks(self.file, movie)
             for atom in fragments:
                 self._fragment(atom)
         except (struct.error, IndexError, KeyError, ValueError):
             return "a table of a fragment is damaged"
-        if self._fill([atom for atom in whole if atom.name == b"mdat"], movie):
-            return None
-        return "its fragments name other places than those of the samples"
+        if not self._fill([atom for atom in whole if atom.name == b"mdat"], movie):
+            return "its fragments name other places than those of the samples"
+        if any(track.is_displaced for track in self._tracks.values()):
+            return "a fragment states another time than those beside it"
+        return None
 
     def _is_extended(self, movie: Atom) -> bool:
         """Return whether the file is to have fragments."""
@@ -72,13 +73,6 @@ class Fragments:
             return False
         return last.end - last.at >= PAGE or any(data)
 
-    def _tracks(self, movie: Atom) -> Iterator[tuple[int, int]]:
-        """Yield the number of each track, and the bytes of a sample where nothing else is said."""
-        extends = inner(self.file, movie, b"mvex")
-        for atom in atoms(self.file, extends.start, extends.end):
-            if atom.name == b"trex":
-                yield DEFAULTS.unpack(body_of(self.file, atom)[4:20])
-
     def _fragment(self, fragment: Atom) -> None:
         begin = fragment.at
         for track in atoms(self.file, fragment.start, fragment.end):
@@ -90,25 +84,31 @@ class Fragments:
         before ends."""
         body = body_of(self.file, inner(self.file, track, b"tfhd"))
         flags = int.from_bytes(body[1:4], "big")
-        size = self._sizes[int.from_bytes(body[4:8], "big")]
+        known = self._tracks[int.from_bytes(body[4:8], "big")]
+        defaults = {DURATION: known.duration, SIZE: known.size}
         at = 8
         base = fragment if flags & FROM_FRAGMENT else behind
         if flags & BASE:
             base = int.from_bytes(body[8:16], "big")
             at = 16
         for flag in (DESCRIPTION, DURATION, SIZE, FLAGS):
-            if flags & flag == SIZE:
-                size = int.from_bytes(body[at : at + 4], "big")
+            if flags & flag and flag in defaults:
+                defaults[flag] = int.from_bytes(body[at : at + 4], "big")
             at += 4 * bool(flags & flag)
         if at != len(body):
             raise ValueError
         end = base
-        for run in atoms(self.file, track.start, track.end):
-            if run.name == b"trun":
-                end = self._run(body_of(self.file, run), base, end, size)
+        for atom in atoms(self.file, track.start, track.end):
+            if atom.name == b"tfdt":
+                known.begin(body_of(self.file, atom))
+            elif atom.name == b"trun":
+                body = body_of(self.file, atom)
+                end = self._run(body, base, end, defaults, known)
         return end
 
-    def _run(self, body: bytes, base: int, end: int, size: int) -> int:
+    def _run(
+        self, body: bytes, base: int, end: int, defaults: dict[int, int], track: FragmentTrack
+    ) -> int:
         flags = int.from_bytes(body[1:4], "big")
         count = int.from_bytes(body[4:8], "big")
         at = 8
@@ -119,12 +119,14 @@ class Fragments:
         held = [column for column in COLUMNS if flags & column]
         if len(body) != at + 4 * count * len(held):
             raise ValueError
-        total = size * count
-        if flags & SIZES:
+        total = {DURATIONS: defaults[DURATION] * count, SIZES: defaults[SIZE] * count}
+        if held:
             table = np.frombuffer(body, ">u4", offset=at).reshape(count, len(held))
-            total = int(table[:, held.index(SIZES)].sum(dtype=np.int64))
-        self.runs.append((end, total))
-        return end + total
+            sums = table.sum(axis=0, dtype=np.int64).tolist()
+            total |= dict(zip(held, sums, strict=True))
+        track.add(total[DURATIONS])
+        self.runs.append((end, total[SIZES]))
+        return end + total[SIZES]
 
     def _fill(self, held: list[Atom], movie: Atom) -> bool:
         """Return whether the runs fill the atoms with samples, each in its place, without those

@@ -112,8 +112,8 @@ def _tables(file: IO[bytes], movie: Atom, track: Atom, alone: bool) -> Tables | 
     sound = inner(file, track, b"mdia")
     if body_of(file, inner(file, sound, b"hdlr"))[8:12] != b"soun":
         return None
-    scale = _scale(body_of(file, inner(file, movie, b"mvhd")))
-    sound_scale = _scale(body_of(file, inner(file, sound, b"mdhd")))
+    scale = scale_of(body_of(file, inner(file, movie, b"mvhd")))
+    sound_scale = scale_of(body_of(file, inner(file, sound, b"mdhd")))
     head = body_of(file, inner(file, track, b"tkhd"))
     lasts = _number(head, 28, 8) if head[0] else _number(head, 20, 4)
     if not scale or not sound_scale:
@@ -123,7 +123,7 @@ def _tables(file: IO[bytes], movie: Atom, track: Atom, alone: bool) -> Tables | 
         sound_scale,
         lasts if lasts < (1 << 64 if head[0] else 1 << 32) - 1 else 0,
         _edits(file, track),
-        _sum(body_of(file, inner(file, sound, b"minf", b"stbl", b"stts"))),
+        sum_of(body_of(file, inner(file, sound, b"minf", b"stbl", b"stts"))),
         _fragments(file, movie) / scale if alone else 0.0,
     )
 
@@ -139,7 +139,7 @@ def _edits(file: IO[bytes], track: Atom) -> tuple[tuple[int, int, int], ...]:
     return tuple((length, begin, rate) for length, begin, rate, _ in read)
 
 
-def _sum(body: bytes) -> int:
+def sum_of(body: bytes) -> int:
     """Return how long all samples are, by the table `stts`."""
     count = min(_number(body, 4, 4), (len(body) - 8) // 8)
     table = np.frombuffer(body, ">u4", 2 * count, 8).astype(np.float64)
@@ -155,7 +155,7 @@ def _fragments(file: IO[bytes], movie: Atom) -> int:
     return 0
 
 
-def _scale(body: bytes) -> int:
+def scale_of(body: bytes) -> int:
     """Return the units per second by the body of `mvhd` or `mdhd`."""
     return _number(body, 20 if body[0] else 12, 4)
 

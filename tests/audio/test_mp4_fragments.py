@@ -1,9 +1,14 @@
-"""MP4 files of fragments of which one is not found: ffmpeg leaves it out without a word."""
+"""MP4 files of fragments of which one is not found, or not where it belongs: ffmpeg leaves it
+out without a word."""
+
+import re
 
 import numpy as np
 import pytest
 from audio_files import make, outcome
 from tagged_files import ffmpeg, needs_ffmpeg
+
+from qse.audio.mp4_fragment_times import FragmentTrack
 
 SECONDS = 4
 FLAGS = ["empty_moov", "empty_moov+default_base_moof", "frag_keyframe", "dash", "delay_moov"]
@@ -85,3 +90,54 @@ def test_fragments_with_another_name(sound, flags, options):
     for at in (data.index(b"moof"), data.index(b"moof", len(data) // 2), data.rindex(b"moof")):
         _, said = outcome_of(sound, renamed(data, at))
         assert "its fragments name other places" in said
+
+
+def later(data: bytes, seconds: int, *which: int) -> bytes:
+    """Add to the times of some fragments of sound alone."""
+    changed = bytearray(data)
+    places = [found.end() + 4 for found in re.finditer(b"tfdt", data)]
+    for index in which or range(len(places)):
+        at = places[index]
+        size = 8 if data[at - 4] else 4
+        time = int.from_bytes(data[at : at + size], "big") + 16000 * seconds
+        changed[at : at + size] = time.to_bytes(size, "big")
+    return bytes(changed)
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("flags", ["empty_moov", "frag_keyframe", "dash"])
+def test_a_fragment_that_states_another_time(sound, flags):
+    data = fragmented(sound, flags)
+    for seconds, which in ((1, 0), (1 << 40, 0), (60, 3), (-1, 3), (1 << 40, 3), (-1, -1)):
+        _, said = outcome_of(sound, later(data, seconds, which))
+        assert "a fragment states another time" in said
+    assert "states another time" in outcome_of(sound, later(data, 20 * 3600, -1))[1]
+
+
+@needs_ffmpeg
+def test_times_of_live_sound(sound):
+    """They begin anywhere, and have gaps, which are filled with silence."""
+    data = fragmented(sound, "empty_moov")
+    intact = outcome_of(sound, data)
+    assert not intact[1]
+    for seconds in (1, 60, 50 * 365 * 86400):
+        _, said = outcome_of(sound, later(data, seconds))
+        assert "states another time" not in said
+    _, said = outcome_of(sound, later(data, 60, -2, -1))
+    assert "may be damaged" in said and "60.00 s of silence were put in" in said
+
+
+@needs_ffmpeg
+def test_a_time_of_another_size(sound):
+    data = bytearray(fragmented(sound, "empty_moov"))
+    data[data.rindex(b"tfdt") + 4] ^= 1
+    assert "a table of a fragment is damaged" in outcome_of(sound, bytes(data))[1]
+
+
+def test_times_of_other_tracks_are_not_compared():
+    for scale, said in ((16000, True), (0, False)):
+        track = FragmentTrack(1024, 0, scale)
+        track.begin(bytes(8))
+        track.add(32_000)
+        track.begin(bytes(8))
+        assert track.is_displaced is said
