@@ -52,6 +52,8 @@ class Mp4(Inspection):
         return found
 
     def skipped_damage(self, sample_rate: int) -> str | None:
+        if any(tables.is_exceeded(sample_rate) for tables in self._tables.values()):
+            return self._fault or "its edit list names more sound than there is"
         return self._fault
 
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:

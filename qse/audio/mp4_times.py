@@ -34,7 +34,7 @@ class Tables:
 
     In units of the movie: `lasts`, 0 if unknown; `edits`: length, begin in units of the track, and
     rate. In units of the track: `sound`, the sum of all samples. `whole`: seconds of all fragments,
-    0 if unknown.
+    0 if unknown. `is_extended`: whether there may be fragments.
     """
 
     scale: int
@@ -43,6 +43,7 @@ class Tables:
     edits: tuple[tuple[int, int, int], ...]
     sound: int
     whole: float
+    is_extended: bool = False
 
     def seconds(self, sample_rate: int) -> float:
         """Return how long the sound is, at least, that is heard; 0 if unknown."""
@@ -82,6 +83,17 @@ class Tables:
         # programs count the silence, or leave it out
         is_other = silent and min(abs(total - self.lasts), abs(total - silent - self.lasts)) > far
         return bool(self.lasts and is_other) or any(begin < EMPTY for _, begin, _ in self.edits)
+
+    def is_exceeded(self, sample_rate: int) -> bool:
+        """Return whether the edit list names what lies behind the sound, without one part alone
+        from the beginning on, which programs make as long as the picture."""
+        heard = [edit for edit in self.edits if edit[1] >= 0]
+        if not self.sound or self.is_extended or any(rate != 1 for _, _, rate in heard):
+            return False
+        if len(heard) == 1 and heard[0][1] / self.sound_scale <= PADDING / sample_rate:
+            return False
+        ends = [begin / self.sound_scale + length / self.scale for length, begin, _ in heard]
+        return max(ends, default=0.0) > self.sound / self.sound_scale + DISPLACED
 
     def _other_scales(self) -> Iterator[int]:
         """Yield the usual numbers of units per second that `scale` may have been, if it is none."""
@@ -125,6 +137,7 @@ def _tables(file: IO[bytes], movie: Atom, track: Atom, alone: bool) -> Tables | 
         _edits(file, track),
         sum_of(body_of(file, inner(file, sound, b"minf", b"stbl", b"stts"))),
         _fragments(file, movie) / scale if alone else 0.0,
+        any(_among(file, movie, b"mvex")),
     )
 
 

@@ -108,10 +108,9 @@ def later(data: bytes, seconds: int, *which: int) -> bytes:
 @pytest.mark.parametrize("flags", ["empty_moov", "frag_keyframe", "dash"])
 def test_a_fragment_that_states_another_time(sound, flags):
     data = fragmented(sound, flags)
-    for seconds, which in ((1, 0), (1 << 40, 0), (60, 3), (-1, 3), (1 << 40, 3), (-1, -1)):
+    for seconds, which in ((1, 0), (1 << 40, 0), (60, 3), (-1, 3), (-1, -1), (1 << 40, -1)):
         _, said = outcome_of(sound, later(data, seconds, which))
         assert "a fragment states another time" in said
-    assert "states another time" in outcome_of(sound, later(data, 20 * 3600, -1))[1]
 
 
 @needs_ffmpeg

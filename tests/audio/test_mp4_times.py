@@ -1,8 +1,10 @@
 """MP4 files whose times contradict each other: ffmpeg leaves out sound without a word. An edit list
 that names a part of the sound is legal."""
 
+import struct
 from dataclasses import replace
 
+import audio_files
 import numpy as np
 import pytest
 from audio_files import make
@@ -49,12 +51,11 @@ def path(here):
 
 @needs_ffmpeg
 @pytest.mark.parametrize(
-    ("atom", "offset", "value"),  # time scale of the movie; length and begin of the edit list
+    ("atom", "offset", "value"),  # time scale of the movie; length of the edit list
     [
         (b"mvhd", 16, 1000 ^ 1 << 10),
         (b"mvhd", 16, 1000 ^ 1 << 16),
         (b"elst", 12, 2000),
-        (b"elst", 16, 1024 + (2 << 14)),
     ],
 )
 def test_times_that_leave_sound_out(path, atom, offset, value):
@@ -174,3 +175,64 @@ def test_header_that_leaves_out_the_silence():
     edits = ((436, -1, 1), (2564, 1024, 1))
     for lasts, said in ((3000, False), (2564, False), (0, False), (2700, True), (66_000, True)):
         assert replace(WHOLE, edits=edits, lasts=lasts).is_displaced() is said
+
+
+def in_parts(data: bytes, *edits: tuple[int, int]) -> bytes:
+    """Return a file whose tables lie at its end with other parts of its edit list: milliseconds
+    and begin each."""
+    at = data.index(b"elst") - 4
+    size = int.from_bytes(data[at : at + 4], "big")
+    body = b"".join(struct.pack(">Iihh", length, begin, 1, 0) for length, begin in edits)
+    atom = struct.pack(">I4sII", 16 + len(body), b"elst", 0, len(edits)) + body
+    new = bytearray(data[:at] + atom + data[at + size :])
+    for name in (b"moov", b"trak", b"edts"):
+        place = new.index(name) - 4
+        old = int.from_bytes(new[place : place + 4], "big")
+        new[place : place + 4] = (old + len(atom) - size).to_bytes(4, "big")
+    for name, offset in ((b"tkhd", 24), (b"mvhd", 20)):
+        place = new.index(name) + offset
+        new[place : place + 4] = sum(length for length, _ in edits).to_bytes(4, "big")
+    return bytes(new)
+
+
+@needs_ffmpeg
+def test_parts_of_an_edit_list_behind_the_sound(path):
+    """ffmpeg leaves them out."""
+    data = path.read_bytes()
+    for edits in (
+        ((1000, 1024), (2000, 32_000 | 1 << 20)),
+        ((1000, 48_000 | 1 << 17), (2000, 32_000)),
+        ((1000, 1024), (2000, 40_000)),
+        ((2000, 16_000 | 1 << 18),),
+        ((2000, 40_000),),
+        ((1000 * SECONDS, 1024 + (2 << 14)),),
+    ):
+        path.write_bytes(in_parts(data, *edits))
+        assert "names more sound than there is" in audio_files.outcome(path)[1], edits
+
+
+@needs_ffmpeg
+def test_parts_of_an_edit_list_within_the_sound(path):
+    """Also a little too long, as programs round them."""
+    data = path.read_bytes()
+    for edits in (
+        ((1000, 1024), (2000, 32_000)),
+        ((1000, 32_000), (2000, 1024), (500, 1024)),
+        ((1000, 1024), (2050, 1024 + 32_000)),
+        ((2000, 16_000),),
+        ((500, -1), (1000, 1024), (2000, 32_000)),
+    ):
+        path.write_bytes(in_parts(data, *edits))
+        assert outcome(path)[1] == "", edits
+
+
+def test_edit_lists_as_long_as_the_picture():
+    longer = replace(WHOLE, edits=((40_000, 1024, 1),))
+    assert not longer.is_exceeded(16000)
+    assert replace(longer, edits=((40_000, 10_000, 1),)).is_exceeded(16000)
+    twice = replace(longer, edits=(*WHOLE.edits, *longer.edits))
+    assert twice.is_exceeded(16000)
+    assert not replace(twice, is_extended=True).is_exceeded(16000)
+    assert not replace(twice, sound=0).is_exceeded(16000)
+    assert not replace(twice, edits=((40_000, 10_000, 2),)).is_exceeded(16000)
+    assert not replace(twice, edits=()).is_exceeded(16000)
