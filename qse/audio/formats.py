@@ -85,7 +85,7 @@ def _raise(error: QseError) -> None:
 
 
 def audio_below(
-    folder: Path, refuse: Callable[[QseError], object] = _raise, suffixes: Collection[str] = FORMATS
+    folder: Path, suffixes: Collection[str], refuse: Callable[[QseError], object] = _raise
 ) -> list[Path]:
     """Return the files in `folder` and below whose suffix is in `suffixes`, sorted; see
     `files_below`."""
@@ -116,13 +116,13 @@ def files_below(
     return sorted(found)
 
 
-def audio_within(folder: Path, suffixes: Collection[str] = FORMATS) -> list[Path]:
+def audio_within(folder: Path, suffixes: Collection[str]) -> list[Path]:
     """Return the audio files of a corpus: as `audio_below`, but links to folders in `folder` are
     followed."""
-    found = audio_below(folder, suffixes=suffixes)
+    found = audio_below(folder, suffixes)
     for place in folder.glob("[!.]*"):
         if place.is_symlink() and place.is_dir():
-            found += audio_below(place, suffixes=suffixes)
+            found += audio_below(place, suffixes)
     return sorted(found)
 
 

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
-from .mp4_items import Atom, atoms
-from .mp4_times import DISPLACED, body_of, inner, scale_of, sum_of
+from .mp4_items import Atom
+from .mp4_times import DISPLACED, among, body_of, inner, scale_of, sum_of
 from .time_stamps import MOST_FILLED
 
 DEFAULTS = struct.Struct(">I4xII")  # track, and duration and bytes of a sample
@@ -50,14 +50,12 @@ def fragment_tracks(file: IO[bytes], movie: Atom) -> dict[int, FragmentTrack]:
     """Return the tracks by their numbers. Raises IndexError or struct.error for damaged tables."""
     found = {}
     extends = inner(file, movie, b"mvex")
-    for atom in atoms(file, extends.start, extends.end):
-        if atom.name == b"trex":
-            number, duration, size = DEFAULTS.unpack(body_of(file, atom)[4:20])
-            found[number] = FragmentTrack(duration, size)
-    for atom in atoms(file, movie.start, movie.end):
-        if atom.name == b"trak":
-            with suppress(IndexError, KeyError, ValueError):
-                _read_times(file, atom, found)
+    for atom in among(file, extends, b"trex"):
+        defaults = DEFAULTS.unpack(body_of(file, atom)[4:20])
+        found[defaults[0]] = FragmentTrack(*defaults[1:])
+    for atom in among(file, movie, b"trak"):
+        with suppress(IndexError, KeyError, ValueError):
+            _read_times(file, atom, found)
     return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from .mp4_chunks import chunks_of
 from .mp4_fragment_times import FragmentTrack, fragment_tracks
 from .mp4_items import Atom, atoms
-from .mp4_times import body_of, inner
+from .mp4_times import among, body_of, inner
 
 # bits of the flags of `tfhd`
 BASE = 0x1
@@ -42,7 +42,7 @@ class Fragments:
         whole = list(atoms(self.file, 0, length))
         movie = next((atom for atom in whole if atom.name == b"moov"), None)
         fragments = [atom for atom in whole if atom.name == b"moof"]
-        if movie is None or not (fragments or self._is_extended(movie)):
+        if movie is None or not (fragments or any(among(self.file, movie, b"mvex"))):
             return None
         if whole[-1].end < length or self._is_blank(whole[-1]):
             return "its end is missing, or the size of a fragment is damaged"
@@ -60,10 +60,6 @@ class Fragments:
             return "a fragment states another time than those beside it"
         return None
 
-    def _is_extended(self, movie: Atom) -> bool:
-        """Return whether the file is to have fragments."""
-        return any(atom.name == b"mvex" for atom in atoms(self.file, movie.start, movie.end))
-
     def _is_blank(self, last: Atom) -> bool:
         """Return whether the last atom has no size, which one with samples may leave open, and is
         more than some zeros that fill a page."""
@@ -75,9 +71,8 @@ class Fragments:
 
     def _fragment(self, fragment: Atom) -> None:
         begin = fragment.at
-        for track in atoms(self.file, fragment.start, fragment.end):
-            if track.name == b"traf":
-                begin = self._track(track, fragment.at, begin)
+        for track in among(self.file, fragment, b"traf"):
+            begin = self._track(track, fragment.at, begin)
 
     def _track(self, track: Atom, fragment: int, behind: int) -> int:
         """Add the runs of a track; return where the last one ends. behind: where that of the track

@@ -110,8 +110,8 @@ def tables_of(file: IO[bytes]) -> dict[int, Tables]:
     """Return the times of the sound tracks of an open file by their numbers among all tracks, from
     0, without those that cannot be read. Raises OSError."""
     found = {}
-    for movie in _among(file, Atom(b"", 0, 0, file.seek(0, 2)), b"moov"):
-        tracks = list(_among(file, movie, b"trak"))
+    for movie in among(file, Atom(b"", 0, 0, file.seek(0, 2)), b"moov"):
+        tracks = list(among(file, movie, b"trak"))
         for index, track in enumerate(tracks):
             with suppress(struct.error, IndexError):
                 if tables := _tables(file, movie, track, alone=len(tracks) == 1):
@@ -137,12 +137,12 @@ def _tables(file: IO[bytes], movie: Atom, track: Atom, alone: bool) -> Tables | 
         _edits(file, track),
         sum_of(body_of(file, inner(file, sound, b"minf", b"stbl", b"stts"))),
         _fragments(file, movie) / scale if alone else 0.0,
-        any(_among(file, movie, b"mvex")),
+        any(among(file, movie, b"mvex")),
     )
 
 
 def _edits(file: IO[bytes], track: Atom) -> tuple[tuple[int, int, int], ...]:
-    found = list(_among(file, track, b"edts"))
+    found = list(among(file, track, b"edts"))
     if not found:
         return ()
     body = body_of(file, inner(file, found[0], b"elst"))
@@ -161,8 +161,8 @@ def sum_of(body: bytes) -> int:
 
 def _fragments(file: IO[bytes], movie: Atom) -> int:
     """Return how long all fragments are, in units of the movie; 0 if unknown."""
-    for extends in _among(file, movie, b"mvex"):
-        for head in _among(file, extends, b"mehd"):
+    for extends in among(file, movie, b"mvex"):
+        for head in among(file, extends, b"mehd"):
             body = body_of(file, head)
             return _number(body, 4, 8 if body[0] else 4)
     return 0
@@ -173,14 +173,15 @@ def scale_of(body: bytes) -> int:
     return _number(body, 20 if body[0] else 12, 4)
 
 
-def _among(file: IO[bytes], atom: Atom, name: bytes) -> Iterator[Atom]:
+def among(file: IO[bytes], atom: Atom, name: bytes) -> Iterator[Atom]:
+    """Return the atoms in `atom` with this name."""
     return (inner for inner in atoms(file, atom.start, atom.end) if inner.name == name)
 
 
 def inner(file: IO[bytes], atom: Atom, *way: bytes) -> Atom:
     """Return the first atom at the end of a way into `atom`. Raises IndexError."""
     for name in way:
-        found = next(_among(file, atom, name), None)
+        found = next(among(file, atom, name), None)
         if found is None:
             raise IndexError
         atom = found

@@ -61,7 +61,7 @@ def _below(
     refused.
     """
     if path.is_dir():
-        files = audio_below(path, refuse, (*FORMATS, *FOREIGN))
+        files = audio_below(path, SUFFIXES, refuse)
         root = path
     elif start is None:
         return [Input(path, path.parent)]

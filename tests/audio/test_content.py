@@ -12,6 +12,7 @@ from audio_files import KINDS, make
 from tagged_files import ffmpeg, needs_ffmpeg, sound, wav
 
 from qse.audio.content import kind_of, wrong_suffix
+from qse.audio.plain import Au
 from qse.audio.reader import open_audio
 from qse.errors import QseError
 
@@ -125,6 +126,8 @@ def test_annotation_of_an_au_file_is_named_as_lost(here, command):
     data = bytearray((here / "a.au").read_bytes())
     data[4:8] = (56).to_bytes(4, "big")
     (here / "a.au").write_bytes(bytes(data[:24]) + b"by hand".ljust(32, b"\0") + bytes(data[24:]))
+    found = Au.at(here / "a.au")
+    assert found.copy_into(found, same_coding=True, samples=0).lost == ["annotation"]
     for target, lost in (("b.au", ["annotation"]), ("b.wav", ["annotation"])):
         _, out, _ = command("denoise", "a.au", "-o", target, "--json")
         assert json.loads(out)["lost"] == lost
