@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from .stated_size import is_open
 if TYPE_CHECKING:
     import soundfile
 
+OFFSETS = struct.Struct(">II")  # with which the chunk of samples begins: of these, and of blocks
+BESIDE = OFFSETS.size
 AIFF = Dialect("AIFF", (b"COMM", b"SSND", b"FVER", b"PEAK"), "big", sound=b"SSND")
 
 
@@ -42,12 +45,30 @@ class Aiff(Chunked):
             return damage
         lacking = self._lacking(file)
         if lacking * frame_bytes(file.channels, file.subtype) <= SLOPPY:
-            return None
+            return self._later
         return f"its header states {lacking} more samples than can be read"
 
-    def _missing_bytes(self, file: soundfile.SoundFile) -> int:
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        return super().skipped_damage(sample_rate) or self._later
+
+    @property
+    def _later(self) -> str | None:
+        """Return that the samples begin later in their chunk, which they do where they are aligned
+        to blocks alone."""
+        chunk = self.container.sound if self.container else None
+        if self.container is None or chunk is None:
+            return None
+        with self.path.open("rb") as file:
+            file.seek(chunk.at)
+            offset, block = OFFSETS.unpack(file.read(BESIDE).ljust(BESIDE, b"\0"))
+        if not offset or offset < block:
+            return None
+        return f"its header leaves out {offset} bytes of sound"
+
+    def _missing_bytes(self, file: soundfile.SoundFile) -> tuple[int, int]:
+        missing, stated = super()._missing_bytes(file)
         lacking = self._lacking(file) * frame_bytes(file.channels, file.subtype)
-        return max(lacking, super()._missing_bytes(file))
+        return max(missing, lacking), stated - BESIDE
 
     def _lacking(self, file: soundfile.SoundFile) -> int:
         """Return how many samples per channel are fewer than the header counts."""

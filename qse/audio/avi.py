@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from .bytes_behind import bytes_behind
 from .damage_text import named, note
 from .file_bytes import FileBytes
-from .inspection import Inspection
+from .inspection import FEW, Inspection
 from .probe import Track
 from .stated_size import is_open
 
@@ -63,14 +64,15 @@ class Chunks:
     _held: list[tuple[bytes, int]] = field(default_factory=list)  # chunks with sound, their bytes
     _count: int = 0
 
-    def follow(self) -> None:
-        """Read the chunks of all parts of the file."""
+    def follow(self) -> int:
+        """Read the chunks of all parts of the file; return where the last one ends."""
         at = 0
         while at < len(self.data) and (found := self._list(at, b"RIFF")):
             if found.kind not in FILES:
-                return
+                break
             self._part(found.body, found.end)
             at = found.end
+        return at
 
     def _part(self, at: int, end: int) -> None:
         while at + HEAD.size <= end and self._count < MOST:
@@ -120,5 +122,7 @@ def damaged_places(path: Path) -> list[str]:
     """Return in words what is damaged in an AVI file. Raises OSError."""
     with path.open("rb") as file:
         found = Chunks(FileBytes(file))
-        found.follow()
+        behind = bytes_behind(file, found.follow())
+        if behind > FEW:
+            note(found.places, f"{behind} bytes behind its last part are not read")
     return found.places

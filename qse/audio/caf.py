@@ -59,7 +59,9 @@ class Caf(Chunked):
         form = found.find(b"desc") if found else None
         if not found or not form or not found.sound or found.sound.missing:
             return None
-        return contradiction(found.body(form), self.packets, found.sound.size - EDITS)
+        held = found.find(b"kuki")
+        cookie = found.body(held) if held else b""
+        return contradiction(found.body(form), cookie, self.packets, found.sound.size - EDITS)
 
     @cached_property
     def channel_mask(self) -> int | None:

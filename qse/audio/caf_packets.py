@@ -15,6 +15,12 @@ TABLE = struct.Struct(">qqii")  # packets, samples, samples before and behind th
 MOST_BYTES = 5  # of a size in the table
 # coding -> bytes of a packet with one channel
 PACKETS = {b"alaw": (1,), b"ulaw": (1,), b"ima4": (34,)}
+# samples of a packet, version, bits, Rice parameters (3), channels, sample rate
+COOKIE = struct.Struct(">I6B10xI")
+OLD_COOKIE = b"\0\0\0\x0cfrmaalac\0\0\0\x24alac\0\0\0\0"  # in front of the same
+ALAC_DEPTHS = (16, 20, 24, 32)
+ALAC_BITS = dict(enumerate(ALAC_DEPTHS, 1))  # by the flags of a format, which may be 0
+RICE = (40, 10, 14)  # what all encoders use
 LINEAR = b"lpcm"
 ALIGNED = 4  # bytes in which 20 or 24 bits may stand
 
@@ -47,18 +53,26 @@ class Packets:
         return cls(count, valid, len(ends), total)
 
 
-def contradiction(description: bytes, packets: Packets | None, there: int) -> str | None:
-    """Return in words how the packets differ from what a file states, None if they do not.
+def contradiction(
+    description: bytes, cookie: bytes, packets: Packets | None, there: int
+) -> str | None:
+    """Return in words how the packets, or the parameters of the coding, differ from what a file
+    states, None if they do not.
 
-    description: the body of the chunk `desc`. there: bytes of all packets.
+    description, cookie: the bodies of the chunks `desc` and `kuki`. there: bytes of all packets.
     """
     if len(description) < DESCRIPTION.size:
         return None
-    _, coding, _, size, samples, channels, bits = DESCRIPTION.unpack(
+    rate, coding, flags, size, samples, channels, bits = DESCRIPTION.unpack(
         description[: DESCRIPTION.size]
     )
     if coding != LINEAR and coding.lower() == LINEAR:  # ffmpeg takes it for 8 bits
         return f"its header states an unknown coding, {ascii(coding)[1:]}"
+    if coding == b"alac" and len(cookie) >= COOKIE.size:
+        held = COOKIE.unpack(cookie.removeprefix(OLD_COOKIE)[: COOKIE.size])
+        bits = ALAC_BITS.get(flags, held[2])
+        if held != (samples, 0, bits, *RICE, channels, round(rate)) or bits not in ALAC_DEPTHS:
+            return "the parameters of its coding contradict its header"
     if size == 0 and packets:
         if (packets.sizes, packets.total) != (packets.count, there):
             return f"its packet table states {packets.total} bytes of {there}"

@@ -1,14 +1,19 @@
 """Check files before they are opened, and samples as they are read."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import QseError
+
+if TYPE_CHECKING:
+    from .inspection import Inspection
 
 BLOCK = 1 << 16  # samples that are read at a time
 LOUDEST = 1000.0  # samples above it are PCM that was not divided by its full scale
@@ -73,11 +78,9 @@ def checked(blocks: Iterable[np.ndarray], name: str, sample_rate: int) -> Iterat
         yield block
 
 
-def check_unchanged(path: Path, name: str, before: os.stat_result) -> None:
-    """Raise QseError if somebody has written a file since its status was `before`: what was read
-    may be a part of it, and the result may replace the rest. name: of the file in messages."""
-    with suppress(FileNotFoundError):  # removed: what was read is whole
-        now = path.stat()
-        if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-            cure = "wait until that is done, and try again"
-            raise QseError(f"{name} was written by another program while it was read: {cure}")
+def check_unchanged(found: Inspection, name: str) -> None:
+    """Raise QseError if somebody has written a file since it was inspected: what was read may be a
+    part of it, and the result may replace the rest. name: of the file in messages."""
+    if found.is_written():
+        cure = "wait until that is done, and try again"
+        raise QseError(f"{name} was written by another program while it was read: {cure}")

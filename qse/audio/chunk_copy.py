@@ -9,10 +9,10 @@ from typing import IO
 
 from .chunks import Chunk, Container, Dialect, read_container, write_size
 from .coding_history import with_history
+from .copied import Copied
 from .file_edit import replace_bytes
 from .formats import MOST_METADATA
 from .id3 import without_loudness_frames
-from .inspection import Copied
 from .loudness import without_bext_loudness, without_loudness_xml
 from .markers import Markers, marker_chunks, markers_of
 

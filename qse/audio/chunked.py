@@ -8,10 +8,11 @@ from typing import IO, TYPE_CHECKING, Self
 
 from .bytes_behind import bytes_behind
 from .chunk_copy import chunk_names, copy_chunks
-from .chunks import MOST, W64_RIFF, Container, Dialect, read_container
+from .chunks import MOST, W64_RIFF, Container, Dialect, is_identifier, read_container
+from .copied import Copied
 from .id3 import front_end
 from .id3_frames import repeated_frames
-from .inspection import HEAD, Copied, Inspection
+from .inspection import HEAD, Inspection
 from .probe import Media
 
 if TYPE_CHECKING:
@@ -54,9 +55,11 @@ class Chunked(Inspection):
         data = self.container.sound if self.container else None
         return bool(self.container and data and data.missing > self.container.dialect.padding)
 
-    def _missing_bytes(self, file: soundfile.SoundFile) -> int:
+    def _missing_bytes(self, file: soundfile.SoundFile) -> tuple[int, int]:
         data = self.container.sound if self.container else None
-        return data.missing if data else super()._missing_bytes(file)
+        if data is None:
+            return super()._missing_bytes(file)
+        return data.missing, data.size + data.missing
 
     def unread(self) -> int:
         return self._unread
@@ -68,9 +71,11 @@ class Chunked(Inspection):
         behind = container.chunks[container.chunks.index(container.sound) + 1 :]
         last = container.sound
         is_full = len(container.chunks) == MOST  # others were not looked at
+        further = (container.dialect.sound, *FILES)
         for chunk in behind:
             is_cut = chunk.missing and chunk.name not in TEXTS
-            if is_cut or chunk.name in (container.dialect.sound, *FILES):
+            is_sound = not is_identifier(chunk.name) or chunk.name in further
+            if is_cut or is_sound:
                 return self.state.st_size - chunk.at + container.dialect.head
             last = chunk
         end = last.at + container.dialect.padded(last.size)

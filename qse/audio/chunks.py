@@ -144,7 +144,7 @@ def _scan(file: IO[bytes], dialect: Dialect, begin: int) -> list[Chunk]:
         if size < 0 or not name:
             break
         there = min(size, end - at)
-        if there < size and not _is_text(name):
+        if there < size and not is_identifier(name):
             break
         file.seek(at)
         held = file.read(there) if there <= SMALL else None
@@ -169,9 +169,9 @@ def _next(file: IO[bytes], dialect: Dialect, at: int, size: int) -> int:
     """Return where the chunk behind a body begins: after the padding, which some programs omit."""
     end = at + size
     padded = at + dialect.padded(size)
-    if padded == end or _is_text(_read_head(file, dialect, padded)[0]):
+    if padded == end or is_identifier(_read_head(file, dialect, padded)[0]):
         return padded
-    return end if _is_text(_read_head(file, dialect, end)[0]) else padded
+    return end if is_identifier(_read_head(file, dialect, end)[0]) else padded
 
 
 def _name(identifier: bytes) -> bytes:
@@ -183,5 +183,9 @@ def _name(identifier: bytes) -> bytes:
     return identifier if any(identifier) else b""
 
 
-def _is_text(name: bytes) -> bool:
+def is_identifier(name: bytes) -> bool:
+    """Return whether programs name chunks so, and not the bytes of samples: by text, or in W64 by a
+    GUID of Sonic Foundry."""
+    if len(name) == 16:
+        return name.endswith(W64_TAIL[-6:])
     return len(name) == 4 and name.isascii() and name.decode().isprintable()

@@ -40,18 +40,25 @@ def inspect(path: Path) -> Inspection:
     if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for its other end
         return Inspection(path, None, path.stat())
     with path.open("rb") as file:
-        head = file.read(HEAD)
-        tag = tag_size(head)
-        if not tag:
-            family, kind = _recognised(head)
-            if kind is None:
-                family, kind = _by_suffix(suffix_of(path), file)
-            return family.of(path, kind, file, head)
-        file.seek(tag)
-        family, kind = _recognised(file.read(HEAD))
+        found = _found(path, file)
+        found.hold(file)
+    return found
+
+
+def _found(path: Path, file: IO[bytes]) -> Inspection:
+    """Return what an open file is."""
+    head = file.read(HEAD)
+    tag = tag_size(head)
+    if not tag:
+        family, kind = _recognised(head)
         if kind is None:
-            family = Mp3
-        return family.of(path, kind or "MP3", file, b"")
+            family, kind = _by_suffix(suffix_of(path), file)
+        return family.of(path, kind, file, head)
+    file.seek(tag)
+    family, kind = _recognised(file.read(HEAD))
+    if kind is None:
+        family = Mp3
+    return family.of(path, kind or "MP3", file, b"")
 
 
 def _by_suffix(suffix: str, file: IO[bytes]) -> tuple[type[Inspection], str | None]:

@@ -127,6 +127,8 @@ class FfmpegDecoder:
         """Set `damage`, or raise QseError, where `read` samples, the whole file or its beginning,
         are not what they were."""
         status = self._child.wait() if is_whole else 0
+        if not is_whole:  # what it has said of these samples may not have arrived
+            self._close()
         printed = self._child.messages()
         self._refuse_displaced(printed)
         said = self._said(printed, is_whole)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .copied import Copied
 from .damage_text import named
 from .flac_blocks import (
     COMMENT,
@@ -18,7 +19,7 @@ from .flac_blocks import (
 )
 from .flac_frames import frame_places, samples_behind
 from .id3 import copy_tags
-from .inspection import Copied, Inspection
+from .inspection import Inspection
 from .ogg_comments import write_entries
 from .tagged import Tagged
 from .vorbis_comments import MASK, Comments

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar, Self
 
 from .bit_rate import LOSSY, BitRate
+from .copied import Copied
 from .ffmpeg_input import is_installed
 from .ffmpeg_process import Done
 from .formats import BYTES, Layout, frame_bytes
+from .held_file import HeldFile
 from .probe import Media, Track, ask, media_of
-from .stated_size import is_open
+from .stated_size import is_open, is_surely_open
 from .suffixes import MediaForm
 
 if TYPE_CHECKING:
@@ -34,18 +35,7 @@ SIZES = r"(?:data|SSND|Data Size|riff|Riff size)\s*:\s*(\d+) \(should be (\d+)\)
 SAMPLES = r"(?:data|SSND|Data Size)\s*:\s*(\d+) \(should be (\d+)\)"
 
 
-@dataclass
-class Copied:
-    """The metadata that a copy of a file does not hold.
-
-    lost, dropped: names; the latter of what no longer holds.
-    """
-
-    lost: list[str] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
-
-
-class Inspection:
+class Inspection(HeldFile):
     """Tell what a file is and holds; this class serves files of which libsndfile says all.
 
     path, kind: of the file; the kind by its content, None if unknown. state: size, times and
@@ -67,9 +57,8 @@ class Inspection:
     harmless: ClassVar[tuple[bytes, ...]] = ()  # messages of ffmpeg that tell of no damage
 
     def __init__(self, path: Path, kind: str | None, state: os.stat_result):
-        self.path = path
+        super().__init__(path, state)
         self.kind = kind
-        self.state = state
 
     @classmethod
     def at(cls, path: Path) -> Self:
@@ -179,18 +168,18 @@ class Inspection:
         """Return in words what a file lacks that is read all the same, None if it is whole."""
         if file and (unread := self.unread()):
             return f"{unread} bytes behind its samples are not read"
-        missing = self._missing_bytes(file) if file and file.subtype in BYTES else 0
-        if not file or not 0 < missing <= SLOPPY:  # more is a file that is cut
-            return None
+        missing, stated = self._missing_bytes(file) if file else (0, 0)
+        if missing > SLOPPY and is_open(stated) and not is_surely_open(stated):
+            return f"its header states {stated} bytes of samples, {stated - missing} are there"
+        if not file or not 0 < missing <= SLOPPY or file.subtype not in BYTES:
+            return None  # more is a file that is cut
         count = ceil(missing / frame_bytes(file.channels, file.subtype))
         return f"its header states {count} more samples than there are"
 
-    def _missing_bytes(self, file: soundfile.SoundFile) -> int:
-        """Return by how many bytes the samples are fewer than the header states."""
-        missing = 0
-        for announced, there in re.findall(SAMPLES, file.extra_info):
-            missing = int(announced) - int(there)
-        return missing
+    def _missing_bytes(self, file: soundfile.SoundFile) -> tuple[int, int]:
+        """Return by how many bytes the samples are fewer than the header states, and these."""
+        found = re.search(SAMPLES, file.extra_info)
+        return (int(found[1]) - int(found[2]), int(found[1])) if found else (0, 0)
 
     def bit_rate(self, subtype: str, seconds: float | None) -> BitRate | None:
         """Return the bit rate of a lossy file with this subtype that lasts `seconds`; None for

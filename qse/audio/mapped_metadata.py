@@ -10,11 +10,12 @@ from pathlib import Path
 
 from .chapters import chapter_options
 from .content import family_named, inspect
+from .copied import Copied
 from .dates import date_options
 from .ffmpeg_input import input_file, is_installed
 from .ffmpeg_process import write_file
 from .formats import Layout, native
-from .inspection import Copied, Inspection
+from .inspection import Inspection
 from .loudness import is_loudness
 from .metadata_names import TECHNICAL, lost_names, lost_parts, lost_tags, repeated, tags_of
 from .probe import Media

@@ -5,20 +5,25 @@ Sound tracks come back in their order, with their names, languages and marks. Pi
 attachments, chapters and tags are copied. Tags that state a loudness are left out.
 """
 
+import errno
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import QseError
 from .chapters import chapter_options
+from .content import inspect
+from .copied import Copied
 from .dates import date_options
+from .ffmpeg import FfmpegDecoder
 from .ffmpeg_input import input_file
 from .ffmpeg_process import run, write_file
 from .formats import suffix_of
-from .inspection import Copied, Inspection
+from .inspection import Inspection
 from .loudness import is_loudness
 from .metadata_names import lost_names, repeated
 from .mp4 import form_options
-from .probe import Media, Track, probe
+from .probe import Media, Track
 from .suffixes import MEDIA, MediaForm
 
 DEPTHS = {  # sample formats for 16 and 24 bits
@@ -27,15 +32,19 @@ DEPTHS = {  # sample formats for 16 and 24 bits
     "tta": ("s16", "s32"),
     "wavpack": ("s16p", "s32p"),
 }
+OF_DISKS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+SHORT = 0.1  # seconds by which a track may end early
 USUAL_RATE = 192  # kbit/s, where the source does not say one
 
 
 @dataclass(frozen=True)
 class Sound:
-    """The enhanced samples of a track, in a file; `number`: of the track in the source, from 0."""
+    """The enhanced samples of a track, in a file; `number`: of the track in the source, from 0;
+    `seconds`: how long they are."""
 
     number: int
     path: Path
+    seconds: float
 
 
 def write_media(
@@ -51,7 +60,7 @@ def write_media(
 
     `target`: the name that `part` will get; its suffix selects the format. `kbit`: bit rate of
     lossy tracks; that of the source if None. Return what is lost. Temporary files go to the folder
-    of the sounds. Raises QseError if ffmpeg fails.
+    of the sounds. Raises QseError if ffmpeg fails, or has not written all.
     """
     form = MEDIA[suffix_of(target)]
     media = source.media
@@ -75,10 +84,28 @@ def write_media(
         cure = "name an output that ends in .wav"
         raise QseError(f"{target} could not be written by ffmpeg ({done.reason}): {cure}")
     dropped += source.complete(part, form)
-    result = probe(part)
+    made = inspect(part)
+    if any(os.strerror(code) in done.said for code in OF_DISKS) or not _is_whole(made, sounds):
+        raise QseError(f"{target} could not be written to its end: is the disk full?")
+    result = made.media
     lost = [*lost_names(media, result), *source.names_beside_tags(source.names())]
     lost += repeated(source)
     return Copied([*lost, *_lost_of_tracks(media, result)], dropped)
+
+
+def _is_whole(made: Inspection, sounds: list[Sound]) -> bool:
+    """Return whether a file holds all of the enhanced tracks: ffmpeg may end without an error where
+    its last bytes could not be written."""
+    for sound in sounds:
+        track = sound.number + 1
+        try:
+            with FfmpegDecoder(made.path, track=track, inspection=made) as decoder:
+                read = sum(map(len, decoder.blocks()))
+        except QseError:
+            return False
+        if read / decoder.layout.sample_rate < sound.seconds - SHORT:
+            return False
+    return True
 
 
 def clips(track: Track, form: MediaForm) -> bool:

@@ -10,9 +10,10 @@ from pathlib import Path
 from .chunk_copy import PLAIN, add_markers
 from .chunked import Chunked
 from .content import inspect
+from .copied import Copied
 from .flac import USUAL_MASKS
 from .formats import Layout, native
-from .inspection import Copied, Inspection
+from .inspection import Inspection
 from .mapped_metadata import map_metadata
 from .private_folder import private_folder
 from .reader import AudioReader

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
 from .bit_rate import BitRate
+from .copied import Copied
 from .damage_text import named
 from .id3 import copy_tags, front_end, tags_in
-from .inspection import Copied, Inspection
+from .inspection import Inspection
 from .mp3_frames import Frames, rate_of, read_frames
 from .mp3_header import FirstFrame, first_frame
 from .tagged import Tagged

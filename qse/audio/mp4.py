@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Self
 
 from .formats import suffix_of
 from .inspection import Inspection
-from .mp4_chunks import are_misplaced
+from .mp4_chunks import chunk_fault
 from .mp4_fragments import Fragments
 from .mp4_items import copy_items, is_joined
 from .mp4_times import PADDING, Tables, tables_of
@@ -45,10 +45,8 @@ class Mp4(Inspection):
         found._tables = tables_of(file)
         if is_joined(file):
             found._fault = "another file begins behind the first"
-        elif are_misplaced(file):
-            found._fault = "pieces of its sound lie one over another, or among other data"
         else:
-            found._fault = Fragments(file).damage()
+            found._fault = chunk_fault(file) or Fragments(file).damage()
         return found
 
     def skipped_damage(self, sample_rate: int) -> str | None:

@@ -10,18 +10,30 @@ from typing import IO
 import numpy as np
 
 from .mp4_items import Atom, atoms
-from .mp4_times import body_of, inner
+from .mp4_times import MOST, among, body_of, inner, is_sound
 
 HOLDER = b"mdat"  # of samples
 SAMPLES = (b"mdia", b"minf", b"stbl")  # the way to the tables of a track
 REFERENCES = (b"mdia", b"minf", b"dinf", b"dref")
 
 
-def are_misplaced(file: IO[bytes]) -> bool:
-    """Return whether chunks of an open file overlap in part, reach across the end of an atom, or
-    lie in one that holds no samples. Raises OSError."""
+def chunk_fault(file: IO[bytes]) -> str | None:
+    """Return in words what is wrong with the chunks of an open file, None if nothing is. Raises
+    OSError."""
     whole = list(atoms(file, 0, file.seek(0, 2)))
-    found = [chunks for atom in whole if atom.name == b"moov" for chunks in chunks_of(file, atom)]
+    try:
+        found = [
+            chunks for movie in whole if movie.name == b"moov" for chunks in chunks_of(file, movie)
+        ]
+    except ValueError:
+        return "the tables of its sound state different numbers of samples"
+    is_wrong = _are_misplaced(found, whole)
+    return "pieces of its sound lie one over another, or among other data" if is_wrong else None
+
+
+def _are_misplaced(found: list[np.ndarray], whole: list[Atom]) -> bool:
+    """Return whether chunks overlap in part, reach across the end of an atom, or lie in one that
+    holds no samples. found: those of each track. whole: the atoms of the file."""
     if not found:
         return False
     chunks = np.unique(np.concatenate(found), axis=0)  # sorted; one that is named twice once
@@ -39,31 +51,37 @@ def are_misplaced(file: IO[bytes]) -> bool:
 
 
 def chunks_of(file: IO[bytes], movie: Atom) -> Iterator[np.ndarray]:
-    """Yield the chunks of each track whose tables are complete: (offset, bytes) each."""
-    for track in atoms(file, movie.start, movie.end):
-        if track.name != b"trak":
-            continue
+    """Yield the chunks of each track whose tables are complete: (offset, bytes) each. Raises
+    ValueError for a sound track whose tables contradict each other."""
+    for track in among(file, movie, b"trak"):
         try:
+            is_heard = is_sound(file, track)
             chunks = _of_track(file, track)
-        except (struct.error, IndexError, ValueError):
+        except (struct.error, IndexError):
+            continue
+        except ValueError:
+            if is_heard:
+                raise
             continue
         if len(chunks):
             yield chunks
 
 
 def _of_track(file: IO[bytes], track: Atom) -> np.ndarray:
-    """Return the chunks of a track, none if they lie in another file. Raises IndexError or
-    ValueError for tables that are damaged."""
+    """Return the chunks of a track, none if they lie in another file. Raises IndexError where a
+    table is missing or too long, ValueError where they contradict each other."""
     references = body_of(file, inner(file, track, *REFERENCES))
     tables = inner(file, track, *SAMPLES)
     offsets = _offsets(file, tables)
-    runs = _table(body_of(file, inner(file, tables, b"stsc")), ">u4", 3)
+    runs = _table(_whole(file, tables, b"stsc"), ">u4", 3)
     is_here = len(references) >= 20 and references[19] & 1
-    if not is_here or not len(offsets) or not len(runs) or runs[0, 0] != 1:
+    if not is_here or not len(offsets) or not len(runs):
         return np.zeros((0, 2), np.int64)
+    if runs[0, 0] != 1:
+        raise ValueError
     lengths = np.diff(np.append(runs[:, 0], len(offsets) + 1))
     counts = np.repeat(runs[:, 1], lengths)  # of samples in each chunk
-    sizes = body_of(file, inner(file, tables, b"stsz"))
+    sizes = _whole(file, tables, b"stsz")
     size, count = np.frombuffer(sizes, ">u4", 2, 4).astype(np.int64)
     behind = np.cumsum(counts)
     if behind[-1] != count:
@@ -78,8 +96,16 @@ def _offsets(file: IO[bytes], tables: Atom) -> np.ndarray:
     """Return where the chunks of a track begin."""
     names = [atom.name for atom in atoms(file, tables.start, tables.end)]
     if b"co64" in names:
-        return _table(body_of(file, inner(file, tables, b"co64")), ">u8", 1)[:, 0]
-    return _table(body_of(file, inner(file, tables, b"stco")), ">u4", 1)[:, 0]
+        return _table(_whole(file, tables, b"co64"), ">u8", 1)[:, 0]
+    return _table(_whole(file, tables, b"stco"), ">u4", 1)[:, 0]
+
+
+def _whole(file: IO[bytes], tables: Atom, name: bytes) -> bytes:
+    """Return the body of a table. Raises IndexError where it is missing or too long."""
+    body = body_of(file, inner(file, tables, name))
+    if len(body) == MOST:
+        raise IndexError
+    return body
 
 
 def _table(body: bytes, form: str, columns: int) -> np.ndarray:

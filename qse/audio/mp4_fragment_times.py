@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from .mp4_items import Atom
-from .mp4_times import DISPLACED, among, body_of, inner, scale_of, sum_of
+from .mp4_times import DISPLACED, among, body_of, inner, is_sound, scale_of, sum_of
 from .time_stamps import MOST_FILLED
 
 DEFAULTS = struct.Struct(">I4xII")  # track, and duration and bytes of a sample
@@ -61,9 +61,9 @@ def fragment_tracks(file: IO[bytes], movie: Atom) -> dict[int, FragmentTrack]:
 
 def _read_times(file: IO[bytes], track: Atom, found: dict[int, FragmentTrack]) -> None:
     """Read the units of a track, and how long the samples are that its own tables name."""
-    sound = inner(file, track, b"mdia")
-    if body_of(file, inner(file, sound, b"hdlr"))[8:12] != b"soun":
+    if not is_sound(file, track):
         return
+    sound = inner(file, track, b"mdia")
     head = body_of(file, inner(file, track, b"tkhd"))
     at = 20 if head[0] else 12
     one = found[int.from_bytes(head[at : at + 4], "big")]

@@ -16,7 +16,7 @@ import numpy as np
 
 from .mp4_items import Atom, atoms
 
-MOST = 1 << 24  # bytes of a table
+MOST = 1 << 25  # bytes of a table: of AAC, two days of sound
 EDIT = {0: struct.Struct(">Iihh"), 1: struct.Struct(">Qqhh")}  # length, begin, rate; by version
 EMPTY = -1  # begin of an edit without sound
 PADDING = 8192  # samples, at most, that encoders put in front and behind
@@ -121,9 +121,9 @@ def tables_of(file: IO[bytes]) -> dict[int, Tables]:
 
 
 def _tables(file: IO[bytes], movie: Atom, track: Atom, alone: bool) -> Tables | None:
-    sound = inner(file, track, b"mdia")
-    if body_of(file, inner(file, sound, b"hdlr"))[8:12] != b"soun":
+    if not is_sound(file, track):
         return None
+    sound = inner(file, track, b"mdia")
     scale = scale_of(body_of(file, inner(file, movie, b"mvhd")))
     sound_scale = scale_of(body_of(file, inner(file, sound, b"mdhd")))
     head = body_of(file, inner(file, track, b"tkhd"))
@@ -139,6 +139,11 @@ def _tables(file: IO[bytes], movie: Atom, track: Atom, alone: bool) -> Tables | 
         _fragments(file, movie) / scale if alone else 0.0,
         any(among(file, movie, b"mvex")),
     )
+
+
+def is_sound(file: IO[bytes], track: Atom) -> bool:
+    """Return whether a track is one of sound. Raises IndexError."""
+    return body_of(file, inner(file, track, b"mdia", b"hdlr"))[8:12] == b"soun"
 
 
 def _edits(file: IO[bytes], track: Atom) -> tuple[tuple[int, int, int], ...]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from .bit_rate import BitRate, vorbis_nominal
 from .chapters import timed
+from .copied import Copied
 from .damage_text import named
 from .flac_blocks import blocks_of, copy_blocks
 from .formats import Layout
-from .inspection import Copied, Inspection
+from .inspection import Inspection
 from .ogg_comments import Headers, read_headers, write_entries
 from .ogg_page import HEADER
 from .ogg_pages import Pages, read_pages

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 AU_HEADER = 24  # bytes before the text in the header
 UNKNOWN = 0xFFFFFFFF  # bytes of samples of a file that goes to its end
 MOST_TEXT = 1 << 16  # bytes of it
+SHORT = 512  # bytes of a text that may be of any coding
+MOST_ZEROS = 4096  # bytes behind it
+CONTROL = re.compile(rb"[\0-\x08\x0b\x0e-\x1f\x7f]")
 NIST_HEADER = 1024  # bytes
 NIST_LINE = re.compile(rb"^(\w+) -(?:i|s\d+) (\S+)", re.MULTILINE)
 
@@ -30,19 +33,50 @@ class Au(Inspection):
     def recognise(cls, head: bytes) -> str | None:
         return "AU" if head[:4] == b".snd" else None
 
+    @property
+    def _start(self) -> int:
+        """Return where the samples begin, by the header."""
+        with self.path.open("rb") as file:
+            return int.from_bytes(file.read(AU_HEADER)[4:8], "big")
+
+    @property
+    def _text(self) -> bytes:
+        """Return what stands before the samples, MOST_TEXT bytes at most."""
+        with self.path.open("rb") as file:
+            file.seek(AU_HEADER)
+            return file.read(min(max(0, self._start - AU_HEADER), MOST_TEXT))
+
     def unread(self) -> int:
         with self.path.open("rb") as file:
-            file.seek(4)
-            start = int.from_bytes(file.read(4), "big")
+            file.seek(8)
             size = int.from_bytes(file.read(4), "big")
-            return 0 if size == UNKNOWN else bytes_behind(file, start + size)
+            return 0 if size == UNKNOWN else bytes_behind(file, self._start + size)
+
+    def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
+        return super().hidden_damage(file) or self._untold
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        return super().skipped_damage(sample_rate) or self._untold
+
+    @property
+    def _untold(self) -> str | None:
+        """Return that samples may stand before the place where the header lets them begin."""
+        text = self._text.rstrip(b"\0")
+        zeros = self._start - AU_HEADER - len(text)
+        is_text = not CONTROL.search(text) and (len(text) <= SHORT or _is_utf8(text))
+        if is_text and zeros <= MOST_ZEROS:
+            return None
+        return f"its header states that the samples begin at byte {self._start}, behind no text"
 
     def names(self) -> list[str]:
-        with self.path.open("rb") as file:
-            head = file.read(AU_HEADER)
-            start = int.from_bytes(head[4:8], "big")
-            text = file.read(min(max(0, start - AU_HEADER), MOST_TEXT))
-        return ["annotation"] if text.strip(b"\0 ") else []
+        return ["annotation"] if self._text.strip(b"\0 ") else []
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        return bool(text.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 class Nist(Inspection):

@@ -47,6 +47,8 @@ DIALECTS = {b"RIFF": RIFF, b"RF64": RF64, b"BW64": RF64, b"RIFX": RIFX}
 
 TAGS = 1 << 16  # most bytes of tags after the announced samples
 BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", "NMS_ADPCM_32")
+# coding -> bytes, and samples, with which a block begins, of each channel
+ADPCM = {0x02: (7, 2), 0x11: (4, 1)}
 MPEG = (0x50, 0x55)  # codings
 UNFINISHED = 512  # more bytes than this after an empty data chunk are samples, not tags
 
@@ -138,6 +140,8 @@ class Wav(Chunked):
         if file.subtype == "MPEG_LAYER_III" and self.container and (sound := self.container.sound):
             frames = read_frames(self.path, sound.at, sound.at + sound.size)
             return named(frames.places(file.samplerate)) or super().hidden_damage(file)
+        if damage := self._untrue_block:
+            return damage
         if self.container is None or not self._format or file.subtype not in BYTES:
             return super().hidden_damage(file)
         block = int.from_bytes(self._format[12:14], self.container.dialect.order)
@@ -145,6 +149,25 @@ class Wav(Chunked):
         if block == wanted:
             return super().hidden_damage(file)
         return f"its header states {block} and {wanted} bytes for a sample of all channels"
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        return super().skipped_damage(sample_rate) or self._untrue_block
+
+    @property
+    def _untrue_block(self) -> str | None:
+        """Return in words how the samples of a block of ADPCM contradict its bytes."""
+        order = self.container.dialect.order if self.container else "little"
+        body = self._format
+        coding, channels, block, bits, stated = (
+            int.from_bytes(body[at : at + 2], order) for at in (0, 2, 12, 14, 18)
+        )
+        if coding not in ADPCM or not channels or len(body) < 20:
+            return None
+        head, samples = ADPCM[coding]
+        held = (block - channels * head) * 8 // (max(1, bits) * channels) + samples
+        if held == stated:
+            return None
+        return f"its header states {stated} samples for a block, whose bytes hold {held}"
 
     def state_mask(self, mask: int, channels: int) -> bool:
         body = self._with_mask(mask)

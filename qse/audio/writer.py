@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from errno import ENOSPC
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,9 +153,23 @@ def _held(path: Path) -> tuple[int, bool]:
 
     try:
         with soundfile.SoundFile(native(path)) as file:
-            return file.frames, file.frames < UNKNOWN_LENGTH and not inspect(path).is_cut(file)
+            if not file.frames < UNKNOWN_LENGTH:
+                return file.frames, False
+            is_whole = not inspect(path).is_cut(file)
+            if file.frames:  # FLAC may state samples whose frame could not be written
+                file.seek(file.frames - 1)
+                is_whole &= len(file.read(1)) == 1
+            return file.frames, is_whole
     except soundfile.SoundFileError:
         return 0, False
+
+
+def check_written(path: Path, samples: int) -> None:
+    """Raise OSError unless a file that `soundfile.write` has closed, which reports no failure then,
+    holds `samples` per channel."""
+    held, is_whole = _held(path)
+    if held < samples or not is_whole:
+        raise OSError(ENOSPC, "it ends early: is the disk full?")
 
 
 @contextmanager

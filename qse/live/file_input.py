@@ -100,7 +100,7 @@ class FileInput:
                 yield block
             self.damage = source.damage
             try:
-                check_unchanged(self.origin, self.name, source.inspection.state)
+                check_unchanged(source.inspection, self.name)
             except QseError as error:
                 self.damage = str(error)
 

@@ -79,3 +79,15 @@ def test_zeros_in_place_of_chunks_are_passed_at_once(tmp_path):
         chunks = Chunks(FileBytes(file))
         chunks.follow()
         assert chunks.places == [] and chunks._count < 10
+
+
+@pytest.mark.parametrize("name", [b"RIFX", b"\0IFF", b"RIFF"])
+def test_name_of_a_further_part(path, name):
+    """As files above 1 GiB have."""
+    part = (
+        name + struct.pack("<I", 20_004) + b"AVIX" + b"LIST" + struct.pack("<I", 19_992) + b"movi"
+    )
+    rest = b"01wb" + struct.pack("<I", 19_980) + b"\1" * 19_980
+    path.write_bytes(path.read_bytes() + part + rest)
+    said = damaged_places(path)
+    assert bool(said) == (name != b"RIFF") and all("behind its last part" in text for text in said)

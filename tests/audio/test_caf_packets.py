@@ -46,6 +46,16 @@ def test_damaged_packet_table(tmp_path, offset):
         assert not samples and "packet table states" in said
 
 
+@pytest.mark.parametrize("subtype", ["ALAC_16", "ALAC_24"])
+def test_damaged_parameters_of_alac(tmp_path, subtype):
+    """All but those that say how many bytes there are: silence, or noise, would be read."""
+    for offset in (*range(9), 9, *range(20, 24)):
+        for bit in range(8):
+            path = make(tmp_path / "a.caf", noise(), subtype)
+            flip(path, b"kuki", offset, bit)
+            assert "is damaged" in outcome(path)[1] or not outcome(path)[0]
+
+
 def test_table_that_states_more_samples(tmp_path):
     path = make(tmp_path / "a.caf", noise(), "ALAC_16")
     flip(path, b"pakt", 13, 0)

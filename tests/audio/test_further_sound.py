@@ -61,6 +61,78 @@ def test_a_header_that_counts_half(tmp_path, suffix):
 
 
 @needs_ffmpeg
+@pytest.mark.parametrize("subtype", ["FLOAT", "PCM_32"])
+@pytest.mark.parametrize("suffix", ["wav", "rf64", "aiff"])
+def test_samples_behind_the_stated_ones_that_look_like_chunks(tmp_path, suffix, subtype):
+    """With a silent second channel, each sample of the first has four bytes of zeros behind it."""
+    samples = tone(16000, 2)
+    samples[:, 1] = 0
+    path = make(tmp_path / f"a.{suffix}", samples, subtype)
+    sign, offset, width, order = FIELDS[suffix]
+    data = bytearray(path.read_bytes())
+    at = data.find(sign) + offset
+    stated = int.from_bytes(data[at : at + width], order) - 0x4000
+    data[at : at + width] = stated.to_bytes(width, order)
+    path.write_bytes(data)
+    read, said = outcome(path)
+    assert not read and "are not read" in said
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (0x7FFFF000, ""),
+        (0x7FFF0000, ""),
+        (0xFFFFFFFF, ""),
+        (0x80000000, "2147483648 bytes"),
+        (0x7FFFFFD0, "2147483600 bytes"),
+        (0x7FFE0000, "cut short"),
+    ],
+)
+def test_a_wav_file_that_is_shorter_than_its_header_states(tmp_path, size, words):
+    """Programs that write to a pipe state some of these sizes; those that split files at 2 GiB,
+    others next to them."""
+    path = make(tmp_path / "a.wav", tone(16000))
+    data = bytearray(path.read_bytes())
+    at = data.index(b"data") + 4
+    data[at : at + 4] = size.to_bytes(4, "little")
+    data[4:8] = min(size + 36, 0xFFFFFFFF).to_bytes(4, "little")
+    path.write_bytes(data)
+    said = outcome(path)[1]
+    assert words in said and bool(said) == bool(words)
+
+
+AU_SIZE = slice(8, 12)
+
+
+@pytest.mark.parametrize("zeros", [0, 40_000])
+@pytest.mark.parametrize("bit", [8, 13, 16, 18])
+def test_an_au_file_of_a_pipe_that_begins_later(tmp_path, bit, zeros):
+    """Its header states no size, and that the samples begin later."""
+    sound = np.append(np.zeros(zeros), tone(240_000 - zeros)[:, 0])[:, np.newaxis]
+    path = make(tmp_path / "a.au", sound)
+    data = bytearray(path.read_bytes())
+    data[AU_SIZE] = b"\xff" * 4
+    path.write_bytes(data)
+    assert outcome(path) == (240_000, "")
+    data[4:8] = (int.from_bytes(data[4:8], "big") ^ 1 << bit).to_bytes(4, "big")
+    path.write_bytes(data)
+    read, said = outcome(path)
+    few = zeros and 1 << bit < 4096  # bytes of silence
+    assert (read, said) == (240_000 - (1 << bit) // 2, "") if few else "behind no text" in said
+
+
+@pytest.mark.parametrize("text", ["ein Gr\u00fc\u00df".encode("latin-1"), b"a\tb\r\n" * 500, b""])
+def test_an_au_file_with_a_text(tmp_path, text):
+    path = make(tmp_path / "a.au", tone(16000))
+    data = path.read_bytes()
+    start = int.from_bytes(data[4:8], "big")
+    text += bytes(1000 - len(text) % 8)
+    header = data[:4] + (24 + len(text)).to_bytes(4, "big") + data[8:24]
+    path.write_bytes(header + text + data[start:])
+    assert outcome(path) == (16000, "")
+
+
 @pytest.mark.parametrize("block", [4096, 4608])
 def test_a_flac_header_that_counts_a_few_less(tmp_path, block):
     """Those are in the last frame, which begins before the end that the header states."""

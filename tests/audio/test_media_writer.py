@@ -2,6 +2,7 @@
 picture."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tagged_files import (
     wav,
 )
 
+from qse.audio.ffmpeg_process import write_file
 from qse.audio.reader import open_audio
 
 pytestmark = needs_ffmpeg
@@ -347,3 +349,29 @@ def test_lossless_sound_of_one_track_keeps_precision_and_tags(here, command, nam
     before = soundfile.read(here / f"{name}.wav")[0]
     after = soundfile.read(here / f"{result.name}.wav")[0]
     np.testing.assert_array_equal(after, before)
+
+
+@pytest.mark.parametrize("suffix", ["m4a", "mka", "mkv", "mp4", "mov", "tta", "wv"])
+@pytest.mark.parametrize("of_end", [0.3, 600])
+def test_an_output_whose_end_is_not_written_replaces_nothing(
+    here, command, monkeypatch, suffix, of_end
+):
+    """ffmpeg may end without an error where the disk is full. of_end: what is missing, as a share
+    or in bytes."""
+    soundfile.write(here / "s.wav", sound(3.0, 1, 48000, 0) * 0.5, 48000)
+    ffmpeg("-i", "s.wav", f"a.{suffix}")
+    before = (here / f"a.{suffix}").read_bytes()
+
+    def short(options, path):
+        done = write_file(options, path)
+        size = path.stat().st_size
+        os.truncate(path, int(size * (1 - of_end)) if of_end < 1 else size - of_end)
+        return done
+
+    line = ("denoise", f"a.{suffix}", "-o", f"a.{suffix}", "--overwrite")
+    with monkeypatch.context() as changed:
+        changed.setattr("qse.audio.media_writer.write_file", short)
+        status, _, err = command(*line)
+    assert status == 1 and "is the disk full?" in err
+    assert (here / f"a.{suffix}").read_bytes() == before
+    assert command(*line)[0] == 0

@@ -55,6 +55,20 @@ def test_a_changed_offset_is_damage(here, sound, name, bit):
 
 
 @needs_ffmpeg
+@pytest.mark.parametrize("bit", [1, 5, 8, 10])
+@pytest.mark.parametrize("field", [4, 8, 12])
+def test_a_changed_number_of_samples_is_damage(here, sound, field, bit):
+    """The number of entries, the first chunk, and the samples of a chunk, in the table stsc."""
+    ffmpeg("-i", sound, *FORMS["pcm.mov"], "a.mov")
+    data = bytearray((here / "a.mov").read_bytes())
+    at = data.rindex(b"stsc") + 4 + field
+    data[at : at + 4] = (int.from_bytes(data[at : at + 4], "big") ^ 1 << bit).to_bytes(4, "big")
+    (here / "a.mov").write_bytes(data)
+    with pytest.raises(QseError):
+        read(here / "a.mov")
+
+
+@needs_ffmpeg
 def test_a_cut_file_is_called_so(here, sound):
     ffmpeg("-i", sound, *FORMS["front.m4a"], "a.m4a")
     data = (here / "a.m4a").read_bytes()

@@ -2,6 +2,7 @@
 sentence says what is wrong."""
 
 import subprocess
+from time import sleep
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from audio_files import outcome
 from speech import voice
 from tagged_files import needs_ffmpeg
 
+from qse.audio.ffmpeg_messages import Messages
 from qse.audio.reader import open_audio
 
 RATE = 16000
@@ -64,6 +66,44 @@ def test_a_part_of_a_whole_file_is_read_without_alarm(tmp_path):
     soundfile.write(path, AUDIO, RATE)
     count, said = outcome(path, stop=2 * RATE)
     assert 2 * RATE <= count < len(AUDIO) and said == ""
+
+
+@pytest.mark.parametrize("coding", ["IMA_ADPCM", "MS_ADPCM"])
+@pytest.mark.parametrize("offset", [12, 13, 18, 19])  # bytes and samples of a block
+def test_a_changed_block_of_adpcm_is_said(tmp_path, coding, offset):
+    path = tmp_path / "a.wav"
+    for channels in (1, 2):
+        soundfile.write(path, np.stack([AUDIO] * channels, 1), RATE, coding)
+        assert outcome(path)[1] == ""
+    changed(path, path.read_bytes().index(b"fmt ") + 8 + offset, 4)
+    count, said = outcome(path)
+    assert not count and said
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("bit", [1, 8, 14, 20])
+def test_an_aiff_file_of_adpcm_that_begins_later(tmp_path, bit):
+    path = made(tmp_path / "a.aifc", "-c:a", "adpcm_ima_qt")
+    assert outcome(path)[1] == ""
+    at = path.read_bytes().index(b"SSND") + 8
+    changed(path, at + 3 - bit // 8, 1 << bit % 8)
+    count, said = outcome(path)
+    assert not count and "leaves out" in said
+
+
+@needs_ffmpeg
+def test_damage_within_a_part_is_said_also_late(tmp_path, monkeypatch):
+    """The message about it may come after the samples."""
+    keep = Messages._keep
+
+    def late(self, line):
+        sleep(0.3)
+        keep(self, line)
+
+    monkeypatch.setattr(Messages, "_keep", late)
+    path = made(tmp_path / "a.wv")
+    changed(path, path.stat().st_size // 4, 1)
+    assert "damaged" in outcome(path, stop=6 * RATE)[1]
 
 
 def frames_of(data):

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import soundfile
 from live_streams import noise
 
@@ -26,7 +27,8 @@ def test_file_input_paces_blocks(tmp_path, monkeypatch):
     assert source.dropouts == 2
 
 
-def test_a_file_that_grows_meanwhile_is_said(tmp_path):
+@pytest.mark.parametrize("then", ["stays", "moved", "removed"])
+def test_a_file_that_grows_meanwhile_is_said(tmp_path, then):
     path = tmp_path / "noisy.wav"
     soundfile.write(path, noise(16000), 16000)
     source = FileInput(path, paced=False)
@@ -34,5 +36,9 @@ def test_a_file_that_grows_meanwhile_is_said(tmp_path):
     next(blocks)
     with path.open("ab") as file:
         file.write(bytes(1000))
+    if then == "moved":
+        path.rename(tmp_path / "done.wav")
+    if then == "removed":
+        path.unlink()
     assert sum(map(len, blocks)) > 15000
     assert "noisy.wav was written by another program while it was read" in source.damage
