@@ -49,6 +49,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
     """Return the job that reads standard input, writes standard output or a device, or both,
     through `scratch`."""
     from qse.audio.ffmpeg_input import need_ffmpeg
+    from qse.audio.file_mode import allowed_of
     from qse.audio.formats import named_format, suffix_of
     from qse.audio.suffixes import MEDIA
     from qse.audio.writer import try_target
@@ -77,26 +78,13 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
     try:
         with (scratch / "in").open("wb") as file:
             copyfileobj(sys.stdin.buffer, file)
-        (scratch / "in").chmod(_mode_of_stdin((scratch / "in").stat().st_gid))
+        (scratch / "in").chmod(allowed_of(sys.stdin, (scratch / "in").stat().st_gid))
     except OSError as error:
         cure = "name a folder with more room by TMPDIR"
         raise QseError(
             f"standard input cannot be kept in {scratch}: {error.strerror}; {cure}"
         ) from error
     return FileJob(scratch / "in", target, "standard input", is_named=True)
-
-
-def _mode_of_stdin(group: int) -> int:
-    """Return the permissions that a copy of standard input may have, which belongs to `group`: of a
-    pipe all."""
-    from qse.audio.file_mode import allowed
-
-    try:
-        number = sys.stdin.fileno()
-        state = os.fstat(number)
-    except (OSError, ValueError, AttributeError):  # closed, or replaced by an object
-        return 0o666
-    return allowed(number, group) if stat.S_ISREG(state.st_mode) else 0o666
 
 
 def deliver(result: Path, output: str | None, scratch: Path | None) -> str:

@@ -8,6 +8,7 @@ import pytest
 from qse import extras
 from qse.errors import QseError
 from qse.extras import need
+from qse.user_folders import user_folder
 
 PLOT = "from qse.evaluate.plot import _figure; _figure(1, 1)"
 
@@ -33,3 +34,18 @@ def test_every_package(tmp_path, monkeypatch, package):
     (tmp_path / extras.OBEYED[package]).symlink_to("elsewhere")
     with pytest.raises(QseError, match=f"make {package} run commands"):
         need(f"{package}.part")
+
+
+def test_without_a_home_folder(tmp_path, monkeypatch):
+    """Packages then take a folder `~` in the working folder, with code that others may have put
+    there, for the home folder."""
+    monkeypatch.setattr(extras, "import_module", lambda name: name)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    monkeypatch.delitem(sys.modules, "librosa", raising=False)
+    with pytest.raises(QseError, match="librosa needs a home folder"):
+        need("librosa")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    with pytest.raises(QseError, match="XDG_CACHE_HOME"):
+        user_folder("XDG_CACHE_HOME", ".cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert user_folder("XDG_CACHE_HOME", ".cache") == tmp_path

@@ -11,7 +11,6 @@ begun: such a file may be replaced by a later run, any other one of that name ma
 recording failed or was given up, the mark is taken back.
 """
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable
@@ -19,21 +18,19 @@ from contextlib import suppress
 from dataclasses import asdict
 from itertools import filterfalse
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import IO
 
 from ..audio.atomic_write import atomic_path, open_to_append
-from ..audio.claim import is_own, lock, open_lock
+from ..audio.claim import lock, open_lock
 from ..audio.folder_path import held_folder
 from ..errors import QseError, UsageError
 from .manifest import KEY, PATH, Entry, Recording, dump, parse
+from .marks import Marks
 from .settings import Settings
 
 DONE = "done"
 FAILED = "failed"
-MARK = 16  # characters
-TAKEN_BACK = "-"  # in front of a mark that holds no more
 
 
 def sharded(path: Path, number: int, of: int) -> Path:
@@ -62,12 +59,10 @@ class Journal:
         self.settings = settings
         self._source = source
         self._overwrite = overwrite
-        self._marking = Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(path)
-            self._marks = _read_marks(self._lock)
-            self._new: dict[str, Path] = {}  # targets by their marks of this run
+            self._marks = Marks(self._lock)
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
             self._file = open_to_append(path, source, is_named=True)
@@ -80,9 +75,7 @@ class Journal:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        for mark, target in list(self._new.items()):
-            if not os.path.lexists(target):  # it was given up
-                self._take_back(mark)
+        self._marks.end()
         with suppress(OSError):  # which `add` has raised
             self._file.close()
         self._lock.close()
@@ -102,29 +95,8 @@ class Journal:
 
     def begin(self, recording: Recording) -> bool:
         """Note that the file of a recording is being written; return whether it may replace one
-        that is there: by `overwrite`, or because runs with this manifest have begun that."""
-        mark = _mark(recording.target, self._lock)
-        with self._marking:
-            is_own = mark in self._marks
-            if not is_own and (self._overwrite or not os.path.lexists(recording.target)):
-                self._marks.add(mark)
-                self._new[mark] = recording.target
-                _write_mark(self._lock, mark)
-        return is_own or self._overwrite
-
-    def _forget(self, recording: Recording) -> None:
-        """Take back the mark of a file that was not written: one that is there all the same, or
-        later, is of another program. An earlier run may have written what its mark is for."""
-        mark = _mark(recording.target, self._lock)
-        with self._marking:
-            if mark in self._new or not os.path.lexists(recording.target):
-                self._take_back(mark)
-
-    def _take_back(self, mark: str) -> None:
-        self._new.pop(mark, None)
-        if mark in self._marks:
-            self._marks.discard(mark)
-            _write_mark(self._lock, f"{TAKEN_BACK}{mark}")
+        that is there."""
+        return self._marks.begin(recording.target, self._overwrite)
 
     def add(
         self,
@@ -136,7 +108,7 @@ class Journal:
         """Append the recording's entries: with its length in `seconds`, and `damage`, once its file
         is written, else the `error`."""
         if error:
-            self._forget(recording)
+            self._marks.forget(recording.target)
         state = {"state": FAILED if error else DONE, "error": error, "damage": damage}
         lines = [dump(self._entry(entry, recording, seconds, state)) for entry in recording.entries]
         self._file.write(b"".join(lines))
@@ -222,29 +194,3 @@ def _locked(path: Path) -> IO[bytes]:
             f"{path} is in use by another qse clean: wait for its end, or name another manifest"
         )
     return file
-
-
-def _mark(target: Path, file: IO[bytes]) -> str:
-    """Return the mark of a target in `file`; in a copy of that, as in an archive, it is another."""
-    place = f"{os.fstat(file.fileno()).st_ino} ".encode()
-    return hashlib.sha256(place + os.fsencode(target)).hexdigest()[:MARK]
-
-
-def _read_marks(file: IO[bytes]) -> set[str]:
-    """Return the marks in a locked file; none of that of another user, which may hold anything."""
-    if not is_own(file.fileno()):
-        return set()
-    file.seek(0)
-    marks = set()
-    for mark in file.read().decode("ascii", "replace").split():
-        if mark.startswith(TAKEN_BACK):
-            marks.discard(mark.removeprefix(TAKEN_BACK))
-        else:
-            marks.add(mark)
-    return marks
-
-
-def _write_mark(file: IO[bytes], mark: str) -> None:
-    if is_own(file.fileno()):
-        file.seek(0, os.SEEK_END)
-        file.write(f"{mark}\n".encode())

@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..audio.atomic_write import atomic_path
+from ..audio.writer import check_written
 from ..errors import QseError
+from ..user_folders import cache_folder
 from .datasets import SAMPLE_RATE, Pair, Progress, voicebank_files
 from .recordings import length_and_rate, read_mono
 
@@ -26,10 +28,8 @@ def copies_of(root: Path) -> Path:
     It is below the environment variable QSE_CACHE, else in the user's folder for caches.
     """
     root = Path(root).resolve()
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    cache = Path(os.environ.get("QSE_CACHE") or Path(home, "qse"))
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
-    return cache / "16kHz" / f"{root.name}-{digest}"
+    return cache_folder() / "16kHz" / f"{root.name}-{digest}"
 
 
 def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None) -> list[Pair]:
@@ -59,7 +59,8 @@ def _copy(path: Path, root: Path) -> Path:
         if length_and_rate(path)[1] == SAMPLE_RATE:
             return path
         copy = copies_of(root) / path.relative_to(root).with_suffix(".wav")
-        if copy.exists() and copy.stat().st_mtime >= path.stat().st_mtime:
+        times = path.stat()
+        if copy.exists() and int(copy.stat().st_mtime) == int(times.st_mtime):
             return copy
         audio, sample_rate = read_mono(path)
     except QseError:
@@ -67,12 +68,10 @@ def _copy(path: Path, root: Path) -> Path:
     try:
         copy.parent.mkdir(parents=True, exist_ok=True)
         with atomic_path(copy, source=path) as beside:
-            soundfile.write(
-                beside,
-                soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ"),
-                SAMPLE_RATE,
-                format="WAV",
-            )
+            converted = soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ")
+            soundfile.write(beside, converted, SAMPLE_RATE, format="WAV")
+            check_written(beside, len(converted))
+            os.utime(beside, ns=(times.st_atime_ns, times.st_mtime_ns))
     except (soundfile.SoundFileError, OSError) as reason:
         raise QseError(
             f"{copy} cannot be written: {reason}; free some space, or set QSE_CACHE to a folder"

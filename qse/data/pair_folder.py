@@ -10,6 +10,7 @@ import torch
 from ..audio.atomic_write import atomic_path
 from ..audio.file_mode import strictest
 from ..audio.replaced_folder import new_folder
+from ..audio.writer import check_written
 from ..errors import QseError
 from .corpus import Corpus
 from .datasets import audio_files
@@ -76,6 +77,7 @@ def mix_pairs(
                     path = made / side / f"{number + 1:0{digits}}.flac"
                     with atomic_path(path, source=source) as part:
                         soundfile.write(part, audio, sample_rate, "PCM_16", format="FLAC")
+                        check_written(part, len(audio))
                 if progress:
                     progress(number + 1, count)
     except (OSError, soundfile.SoundFileError) as error:

@@ -14,6 +14,7 @@ import torch
 
 from .. import __version__
 from ..audio.atomic_write import write_text
+from ..audio.file_mode import restrict, strictest
 from ..errors import QseError
 from ..model_folder import (
     CARD,
@@ -102,7 +103,16 @@ def release(
             costs[part.config.sample_rate] = measure_cost(part, load(new / file))
         card = Card(name, model, config, header, costs, options, scores)
         write_text(new / CARD, card.text())
+        _restrict(new, [run, *others])
     return costs
+
+
+def _restrict(folder: Path, runs: Sequence[Path]) -> None:
+    """Give the files of a model no wider permissions than those of the runs that it is made of."""
+    names = (CONFIG, CHECKPOINT, *WEIGHTS)
+    origin = strictest(run / name for run in runs for name in names if (run / name).is_file())
+    for path in folder.iterdir():
+        restrict(path, origin)
 
 
 def _write_graphs(

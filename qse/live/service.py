@@ -10,6 +10,7 @@ from pathlib import Path
 from ..audio.atomic_write import write_text
 from ..errors import QseError, UsageError
 from ..printable import printable
+from ..user_folders import user_folder
 
 NAME = "qse-live.service"
 EVERY = "600"  # seconds between two lines without a change: a journal is no place for one a second
@@ -32,8 +33,7 @@ WantedBy=default.target
 
 def unit_path() -> Path:
     """Return where the unit of the service lies."""
-    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(home) / "systemd" / "user" / NAME
+    return user_folder("XDG_CONFIG_HOME", ".config") / "systemd" / "user" / NAME
 
 
 def unit_text(options: Sequence[str]) -> str:

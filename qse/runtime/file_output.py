@@ -127,7 +127,7 @@ def _write_audio(
             form = f"{job.target}: a {layout.format} file cannot be so long"
             raise QseError(f"{form} with its metadata; name a .rf64 file") from None
         say(written, job, copied)
-        check_unchanged(job.source, str(job), source.inspection.state)
+        check_unchanged(source.inspection, str(job))
         if options.keep_times:
             _copy_times(written, job, part)
 
@@ -191,26 +191,26 @@ def _write_media(
         sounds = []
         for place, number in enumerate(numbers):
             clipping = ClipMeter()
-            sound = Sound(number, folder / f"{number}.w64")
+            held = folder / f"{number}.w64"
             reader = (
                 first
                 if place == 0
                 else FfmpegDecoder(job.source, job.name, options.salvage, number + 1, origin)
             )
             with reader:
-                samples = _write_sound(sound.path, reader, clipping.counted(enhance(reader)))
+                samples = _write_sound(held, reader, clipping.counted(enhance(reader)))
             written.samples = written.samples or samples
             written.damage += [reader.damage] if reader.damage and reader is not first else []
             if clips(media.tracks[number], MEDIA[suffix_of(job.target)]):
                 say_clipping(written, job, clipping)
-            sounds.append(sound)
+            sounds.append(Sound(number, held, samples / reader.layout.sample_rate))
         for number in sorted(set(range(len(media.tracks))) - set(numbers)):
             if damage := damage_of(job.source, str(job), number + 1, origin):
                 written.damage.append(f"track {number + 1} is copied as it is: {damage}")
         made = folder / "made"  # by ffmpeg, which could be led elsewhere beside the target
         say(written, job, write_media(origin, sounds, made, job.target, options.bit_rate))
         shutil.copyfile(made, part)
-        check_unchanged(job.source, str(job), first.inspection.state)
+        check_unchanged(first.inspection, str(job))
         if options.keep_times:
             _copy_times(written, job, part)
     return written

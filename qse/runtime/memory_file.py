@@ -5,6 +5,7 @@ from shutil import copyfileobj
 from typing import Any, BinaryIO
 
 from ..audio.content import inspect
+from ..audio.file_mode import allowed_of
 from ..audio.probe import Media
 from ..audio.suffixes import SUFFIXES
 from ..errors import QseError
@@ -33,6 +34,7 @@ def held_job(source: Held, target: str | Path | None, folder: Path) -> FileJob:
             raise TypeError(f"{_name(source)} is open as text: open it in the mode 'rb'")
         with path.open("wb") as file:
             copyfileobj(source, file)
+        path.chmod(allowed_of(source, path.stat().st_gid))
     if target is None:
         return FileJob(path, folder / f"out.{_suffix(path)}", _name(source))
     target = Path(target)

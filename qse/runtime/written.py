@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from ..audio.clipping import ClipMeter
-from ..audio.inspection import Copied, Inspection
+from ..audio.copied import Copied
+from ..audio.inspection import Inspection
 from ..printable import printable
 from .batch_plan import FileJob
 

@@ -11,6 +11,7 @@ from torch import nn
 
 from ..audio.private_folder import is_exchangeable
 from ..errors import QseError
+from ..user_folders import user_folder
 
 CACHE = "TORCHINDUCTOR_CACHE_DIR"  # environment variable of PyTorch
 
@@ -27,7 +28,7 @@ def compile_in_place(network: nn.Module) -> None:
 
 def _own_cache() -> Path:
     """Return a folder in the user's for caches, made if it is missing."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    home = user_folder("XDG_CACHE_HOME", ".cache")
     folder = Path(os.path.realpath(home)) / "qse" / "compiled"
     cure = f"name a folder of your own by {CACHE}, or leave out train.compile"
     try:

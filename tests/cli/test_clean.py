@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 from glob import glob
@@ -14,7 +15,7 @@ import pytest
 import soundfile
 from waiting import until
 
-from qse.corpus_cleaning import journal
+from qse.corpus_cleaning import journal, marks
 from qse.corpus_cleaning.journal import Journal
 from qse.corpus_cleaning.manifest import recordings
 from qse.corpus_cleaning.settings import Settings
@@ -158,21 +159,35 @@ def test_clean_replaces_no_file_where_it_has_written_none(corpus, clean, monkeyp
     assert clean()[0] == 0 and (corpus / "out/a/0.wav").is_file()
 
 
-@pytest.mark.parametrize("copied", [False, True])
-def test_clean_replaces_no_file_by_a_lock_that_was_copied(corpus, clean, copied):
-    """As one from an archive, which may name any file."""
+@pytest.mark.parametrize("origin", ["own", "copied", "of another user"])
+def test_clean_replaces_no_file_by_a_lock_of_others(corpus, clean, monkeypatch, origin):
+    """As one from an archive, which may name any file, and have the expected inode."""
     (corpus / "out/a").mkdir(parents=True)
     found = recordings(corpus / "in.jsonl", corpus / "out")
-    with Journal(corpus / "out.jsonl", Settings.of(BandModels(MODEL))) as journal:
-        journal.begin(found[0])
-        found[0].target.write_bytes(b"mine")
+    with monkeypatch.context() as changed:
+        if origin == "of another user":
+            changed.setattr("qse.corpus_cleaning.marks._secret", lambda: b"another")
+        with Journal(corpus / "out.jsonl", Settings.of(BandModels(MODEL))) as journal:
+            journal.begin(found[0])
+            found[0].target.write_bytes(b"mine")
     lock = corpus / ".out.jsonl.lock"
-    if copied:
+    if origin == "copied":
         shutil.copyfile(lock, corpus / "copy")
         os.replace(corpus / "copy", lock)
     status, err = clean()
-    assert (status, "exists already" in err) == (int(copied), copied)
-    assert (found[0].target.read_bytes() == b"mine") == copied
+    is_kept = origin != "own"
+    assert (status, "exists already" in err) == (int(is_kept), is_kept)
+    assert (found[0].target.read_bytes() == b"mine") == is_kept
+
+
+def test_secret_is_made_once_and_is_private(tmp_path, monkeypatch):
+    monkeypatch.setenv("QSE_CACHE", str(tmp_path / "cache"))
+    first = marks._secret.__wrapped__()
+    assert first == marks._secret.__wrapped__() == (tmp_path / "cache/secret").read_bytes()
+    assert stat.S_IMODE((tmp_path / "cache/secret").stat().st_mode) == 0o600 or os.name == "nt"
+    assert os.listdir(tmp_path / "cache") == ["secret"]
+    (tmp_path / "cache/secret").write_bytes(b"short")
+    assert marks._secret.__wrapped__() not in (first, marks._secret.__wrapped__())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import soundfile
 torch = pytest.importorskip("torch")
 
 from qse.audio.atomic_write import open_to_append
-from qse.audio.file_mode import OWNER_ALONE, strictest
+from qse.audio.file_mode import OWNER_ALONE, allowed, strictest
 from qse.data import bundle_pack
 from qse.data.bundle_shards import BundleConfig
 from qse.data.cached_corpus import CorpusCache
@@ -76,6 +77,22 @@ def test_copies(tmp_path, monkeypatch, wanted):
     assert copy != path and mode(copy) == wanted
 
 
+def test_copies_of_an_older_recording(tmp_path, monkeypatch):
+    """Which took the place of another: archives keep the times of files."""
+    monkeypatch.setenv("QSE_CACHE", str(tmp_path / "cache"))
+    pairs = [Pair("a", noise(tmp_path / "corpus" / "a.wav"), None)]
+    copy = with_copies(pairs, tmp_path / "corpus")[0].noisy
+    made = copy.stat().st_mtime_ns
+    assert soundfile.info(copy).frames == 48000
+    soundfile.write(pairs[0].noisy, np.zeros(48000), 48000)
+    os.utime(pairs[0].noisy, (1.5e9, 1.5e9))
+    with_copies(pairs, tmp_path / "corpus")
+    assert soundfile.info(copy).frames == 16000 and copy.stat().st_mtime_ns != made
+    held = copy.stat().st_ino
+    with_copies(pairs, tmp_path / "corpus")
+    assert copy.stat().st_ino == held
+
+
 @pytest.mark.parametrize("wanted", MODES)
 def test_picture(tmp_path, command, wanted):
     pytest.importorskip("matplotlib")
@@ -102,6 +119,39 @@ def test_strictest(tmp_path):
         assert chosen(0o640, 0o644) == files[0o640]
         other = noise(tmp_path / "other.wav", 0o640)
         assert strictest([files[0o640], other]) == OWNER_ALONE
+
+
+def acl(path: Path, *lines: tuple[int, int, int]) -> None:
+    """Give a file a list of people: whom a line is about, permissions, and number."""
+    held = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *line) for line in lines)
+    try:
+        os.setxattr(path, "system.posix_acl_access", held)
+    except (OSError, AttributeError):
+        pytest.skip("the file system has no such lists")
+
+
+NOBODY = 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    ("who", "of_mask", "wanted"), [((2, 0, 4243), 4, 0o600), ((8, 4, 4243), 4, 0o644)]
+)
+def test_who_is_shut_out_by_a_list_of_people(tmp_path, who, of_mask, wanted):
+    """One user without permissions; a group that may read as all others."""
+    path = noise(tmp_path / "a.wav")
+    all_read = [(1, 6, NOBODY), (4, 4, NOBODY), (32, 4, NOBODY)]
+    acl(path, *sorted([*all_read, who, (16, of_mask, NOBODY)]))
+    assert allowed(path, path.stat().st_gid) == wanted
+    other = noise(tmp_path / "b.wav")
+    assert strictest([other, path]) == (path if wanted == 0o600 else other)
+
+
+def test_group_that_is_shut_out(tmp_path):
+    """Its members are others of an output with another group."""
+    path = noise(tmp_path / "a.wav", 0o604)
+    group = path.stat().st_gid
+    assert allowed(path, group) == 0o604
+    assert allowed(path, group + 1) == 0o600
 
 
 def test_a_file_that_grows_becomes_stricter_only(tmp_path):

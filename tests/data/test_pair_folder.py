@@ -1,5 +1,7 @@
 """Pairs mixed into a folder."""
 
+import os
+
 import numpy as np
 import pytest
 import soundfile
@@ -57,6 +59,20 @@ def test_mix_writes_pairs(folders, tmp_path, command):
     assert (tmp_path / "set/noisy/0001.flac").read_bytes() != (
         tmp_path / "other/noisy/0001.flac"
     ).read_bytes()
+
+
+def test_mix_on_a_disk_that_is_full_at_the_end(folders, tmp_path, command, monkeypatch):
+    """libsndfile writes the last frame when it closes the file, and reports no failure."""
+    write = soundfile.write
+
+    def short(path, *rest, **form):
+        write(path, *rest, **form)
+        os.truncate(path, os.path.getsize(path) - 100)
+
+    monkeypatch.setattr("qse.data.pair_folder.soundfile.write", short)
+    line = ("mix", *folders, "--count", 1, "--seconds", 1.5, "--out", tmp_path / "set")
+    status, _, err = command(*line)
+    assert status == 1 and "is the disk full?" in err and not (tmp_path / "set").exists()
 
 
 def test_write_pairs_uses_other_rooms_than_a_run(folders, tmp_path, monkeypatch):

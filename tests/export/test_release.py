@@ -1,6 +1,8 @@
 """Released model folders: weights, card, and agreement of the graph with the network."""
 
+import os
 import shutil
+import stat
 from dataclasses import replace
 from functools import partial
 
@@ -195,6 +197,16 @@ def test_release_averages_runs(finished_run, training_audio, tmp_path, without_e
         one, other
     )
     assert "; mean with the weights of run |" in card and "Validation pairs, mean: WB-PESQ" in card
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_release_of_a_private_run_is_private(finished_run, tmp_path, without_export):
+    run = shutil.copytree(finished_run[0], tmp_path / "run")
+    for path in run.iterdir():
+        path.chmod(0o600)
+    released(run, tmp_path / "model")
+    for path in (tmp_path / "model").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_release_names_the_origin(finished_run, training_audio, tmp_path, without_export):

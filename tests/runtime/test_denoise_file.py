@@ -1,6 +1,8 @@
 """denoise_file: the same files as qse denoise, and errors in place of partial outputs."""
 
 import io
+import os
+import stat
 
 import numpy as np
 import pytest
@@ -90,6 +92,15 @@ def test_recordings_in_memory_go_to_a_path_too(noisy):
         qse.denoise_file(noisy.read_bytes(), "b.flac", "recurrent")
     with pytest.raises(qse.QseError, match=r"has no name to be given in a folder; name a file"):
         qse.denoise_file(noisy.read_bytes(), ".", "recurrent")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("of_source", [0o600, 0o644])
+def test_result_of_an_open_file_is_no_more_readable_than_it(noisy, of_source):
+    noisy.chmod(of_source)
+    with noisy.open("rb") as file:
+        target = qse.denoise_file(file, "out.wav", model="recurrent")
+    assert stat.S_IMODE(target.stat().st_mode) == of_source
 
 
 def test_what_is_no_recording_is_refused_in_a_sentence(noisy):
