@@ -70,6 +70,8 @@ class Chunks:
         while at < len(self.data) and (found := self._list(at, b"RIFF")):
             if found.kind not in FILES:
                 break
+            if found.end < found.body:  # a size of 0, of a recording that was never finished
+                return len(self.data)
             self._part(found.body, found.end)
             at = found.end
         return at

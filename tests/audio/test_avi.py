@@ -91,3 +91,10 @@ def test_name_of_a_further_part(path, name):
     path.write_bytes(path.read_bytes() + part + rest)
     said = damaged_places(path)
     assert bool(said) == (name != b"RIFF") and all("behind its last part" in text for text in said)
+
+
+def test_size_of_an_unfinished_recording(path):
+    data = bytearray(path.read_bytes())
+    data[4:8] = bytes(4)
+    path.write_bytes(data)
+    assert damaged_places(path) == []
