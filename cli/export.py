@@ -77,7 +77,6 @@ def export(
     """Export a trained network to ONNX, with its weights, configuration and card."""
     from qse.errors import UsageError
     from qse.export.card import CardOptions
-    from qse.export.many_streams import add_many_streams
     from qse.export.release import release
     from qse.references import trusting
 
@@ -93,9 +92,8 @@ def export(
             graphs.hops,
             graphs.two_grids,
             overwrite,
+            graphs.many_streams,
         )
-        if graphs.many_streams:
-            add_many_streams(folder, describing.licence)
     _report(run, folder, costs)
 
 

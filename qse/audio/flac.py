@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from .flac_blocks import (
     copy_blocks,
     edit_blocks,
     read_blocks,
+    read_stream_info,
 )
 from .flac_frames import frame_places, samples_behind
 from .id3 import copy_tags
@@ -49,11 +51,13 @@ class Flac(Tagged):
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         try:
-            _, start, blocks = read_blocks(self.path)
-            end = self.state.st_size - len(self.tags.back)
+            info, start = read_stream_info(self.path)
         except ValueError:
-            return None
-        least, most = (int.from_bytes(blocks[0].body[at : at + 2], "big") for at in (0, 2))
+            return "its metadata do not lead to its samples"
+        end = self.state.st_size
+        with suppress(ValueError):  # tags that are too long to be copied
+            end -= len(self.tags.back)
+        least, most = (int.from_bytes(info[at : at + 2], "big") for at in (0, 2))
         block = least if least == most else 0
         states_length = file.frames < 1 << 36
         if states_length and samples_behind(self.path, start, end, block, file.frames):

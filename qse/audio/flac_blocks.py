@@ -20,6 +20,7 @@ CUESHEET = 5
 PICTURE = 6
 NAMES = {APPLICATION: "application data", CUESHEET: "cue sheet", PICTURE: "cover"}
 MOST_BLOCKS = 4096
+STREAM_INFO = 34  # bytes of the first block
 LARGEST = 1 << 24  # bytes of a block, and more
 LAST = 0x80  # marks the last block before the samples
 
@@ -53,6 +54,24 @@ def read_blocks(path: Path) -> tuple[int, int, list[Block]]:
             blocks.append(Block(head[0] & ~LAST, body))
             if head[0] & LAST:
                 return start + 4, file.tell(), blocks
+    raise ValueError("the metadata have no end")
+
+
+def read_stream_info(path: Path) -> tuple[bytes, int]:
+    """Return the body of the first block, and where the samples begin, whatever the length of the
+    metadata. Raises as `read_blocks`."""
+    with path.open("rb") as file:
+        file.seek(tag_size(file.read(10)))
+        if file.read(4) != b"fLaC":
+            raise ValueError("no FLAC file")
+        info = b""
+        for _ in range(MOST_BLOCKS):
+            head = file.read(4)
+            end = file.tell() + int.from_bytes(head[1:], "big")
+            info = info or file.read(STREAM_INFO)
+            file.seek(end)
+            if len(head) == 4 and head[0] & LAST:
+                return info, end
     raise ValueError("the metadata have no end")
 
 

@@ -99,11 +99,13 @@ def _is_whole(made: Inspection, sounds: list[Sound]) -> bool:
     for sound in sounds:
         track = sound.number + 1
         try:
-            with FfmpegDecoder(made.path, track=track, inspection=made) as decoder:
+            # what it says of other tracks, as of damaged pictures, does not matter
+            with FfmpegDecoder(made.path, salvage=True, track=track, inspection=made) as decoder:
                 read = sum(map(len, decoder.blocks()))
         except QseError:
             return False
-        if read / decoder.layout.sample_rate < sound.seconds - SHORT:
+        rate = decoder.layout.sample_rate
+        if read / rate < sound.seconds - SHORT or made.skipped_damage(rate):
             return False
     return True
 

@@ -19,6 +19,7 @@ from .tagged import Tagged
 if TYPE_CHECKING:
     import soundfile
 
+FEW_ZEROS = 64  # bytes: less than a tenth of a second of frames
 UNREAD = (  # frames that ffmpeg does not read as tags
     *("GEOB", "POPM", "PCNT", "SYLT", "UFID", "ETCO", "MCDI", "SYTC", "COMR", "ENCR", "OWNE"),
     "USER",
@@ -102,6 +103,8 @@ class Mp3(Tagged):
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         if self.first.is_changed:
             return "the frame that states its length differs from its checksum"
+        if self.frames.zeros > FEW_ZEROS and not self.says_length():
+            return f"{self.frames.zeros} zeros follow its last frame, perhaps in place of others"
         return super().missing_at_end(file)
 
     def skipped_damage(self, sample_rate: int) -> str | None:

@@ -34,7 +34,8 @@ class Frames:
     are no frames, the samples before it; whether the last frame `is_cut`; `changes`: the samples
     before each frame with another sample rate, or other channels, than the one before; `size`:
     their bytes, 0 if they were not counted; `ends`: the samples before each end of a joined file
-    that has fewer frames than its Xing or Info header states."""
+    that has fewer frames than its Xing or Info header states; `zeros`: bytes behind the last frame,
+    which may have been frames."""
 
     samples: int
     holes: tuple[int, ...]
@@ -42,6 +43,7 @@ class Frames:
     changes: tuple[int, ...]
     size: int = 0
     ends: tuple[int, ...] = ()
+    zeros: int = 0
 
     def between(self) -> "Frames":
         """Return the same without holes at both ends, where programs put what is no sound."""
@@ -107,7 +109,8 @@ def read_frames(path: Path, first: int = 0, stop: int | None = None) -> Frames:
         if behind_tags(data, end, len(data)) < len(data) or zeros > MOST_ZEROS:
             note(holes, samples)
         is_cut = end > len(data)
-        return Frames(samples, tuple(holes), is_cut, tuple(changes), sizes, _ends(stated, samples))
+        ends = _ends(stated, samples)
+        return Frames(samples, tuple(holes), is_cut, tuple(changes), sizes, ends, max(0, zeros))
 
 
 def _ends(stated: list[tuple[int, int]], samples: int) -> tuple[int, ...]:

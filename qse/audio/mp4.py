@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Self
 
+from .bytes_behind import SLACK
 from .formats import suffix_of
 from .inspection import Inspection
 from .mp4_chunks import chunk_fault
@@ -33,6 +34,7 @@ class Mp4(Inspection):
     family = "MP4"
     needs_ffmpeg = True
     _fault: str | None = None
+    _zeros = 0  # behind the last fragment
     _tables: Mapping[int, Tables] = MappingProxyType({})
 
     @classmethod
@@ -46,7 +48,9 @@ class Mp4(Inspection):
         if is_joined(file):
             found._fault = "another file begins behind the first"
         else:
-            found._fault = chunk_fault(file) or Fragments(file).damage()
+            fragments = Fragments(file)
+            found._fault = chunk_fault(file) or fragments.damage()
+            found._zeros = fragments.zeros
         return found
 
     def skipped_damage(self, sample_rate: int) -> str | None:
@@ -57,6 +61,8 @@ class Mp4(Inspection):
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         if any(tables.is_displaced() for tables in self._tables.values()):
             return "its edit list states other times than the header of the track"
+        if self._zeros > SLACK:
+            return f"{self._zeros} zeros follow its last fragment, perhaps in place of others"
         return None
 
     def stated_seconds(self, track: Track) -> float:

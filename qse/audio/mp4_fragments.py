@@ -23,16 +23,18 @@ FROM_FRAGMENT = 0x20000
 OFFSET, FIRST_FLAGS = 0x1, 0x4
 COLUMNS = (0x100, 0x200, 0x400, 0x800)  # duration, size, flags, offset of the time
 DURATIONS, SIZES = COLUMNS[:2]
-OPEN = (b"mdat", b"free", b"skip")  # atoms that may go on up to the end, without a size
 PAGE = 4096  # bytes
+OPEN = (b"mdat", b"free", b"skip")  # atoms that may go on up to the end, without a size
 
 
 @dataclass
 class Fragments:
-    """Read the fragments of an open file. `runs`: begin and bytes of the samples of each run."""
+    """Read the fragments of an open file. `runs`: begin and bytes of the samples of each run.
+    `zeros`: bytes behind the last atom."""
 
     file: IO[bytes]
     runs: list[tuple[int, int]] = field(default_factory=list)
+    zeros: int = 0
     _tracks: dict[int, FragmentTrack] = field(default_factory=dict)  # by their numbers
 
     def damage(self) -> str | None:
@@ -62,12 +64,13 @@ class Fragments:
 
     def _is_blank(self, last: Atom) -> bool:
         """Return whether the last atom has no size, which one with samples may leave open, and is
-        more than some zeros that fill a page."""
+        more than some zeros that fill a page, which are counted."""
         self.file.seek(last.at)
         data = self.file.read(PAGE)
         if any(data[:4]) or last.name in OPEN:
             return False
-        return last.end - last.at >= PAGE or any(data)
+        self.zeros = last.end - last.at
+        return self.zeros >= PAGE or any(data)
 
     def _fragment(self, fragment: Atom) -> None:
         begin = fragment.at

@@ -156,7 +156,7 @@ def _held(path: Path) -> tuple[int, bool]:
             if not file.frames < UNKNOWN_LENGTH:
                 return file.frames, False
             is_whole = not inspect(path).is_cut(file)
-            if file.frames:  # FLAC may state samples whose frame could not be written
+            if file.format == "FLAC" and file.frames:  # whose last frame may not be there
                 file.seek(file.frames - 1)
                 is_whole &= len(file.read(1)) == 1
             return file.frames, is_whole

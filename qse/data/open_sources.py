@@ -68,10 +68,14 @@ def _joined(mixers: list[NoiseMixer], wide_share: float, seed: int) -> BatchSour
 
 
 def decoded_parts(folder: Path, mix: MixConfig, wide_share: float) -> DecodedParts:
-    """Return the store for the decoded parts of a bundle, at the rates of a run."""
+    """Return the store for the decoded parts of a bundle, at the rates of a run. Raises QseError
+    for a link in its place, which nobody has named: it may have come with the run."""
     rates = {part.sample_rate: cutoff for part, cutoff in _parts(mix, wide_share)}
-    name = "-".join(map(str, ["parts", *rates]))
-    return DecodedParts(folder / name, rates)
+    store = DecodedParts(folder / "-".join(map(str, ["parts", *rates])), rates)
+    for path in (store.folder, *map(store.samples, store.streams)):
+        if path.is_symlink():
+            raise QseError(f"{path} is a link: remove it, or name another folder for copies")
+    return store
 
 
 def mixing(mix: MixConfig, seed: int, device: torch.device, wide_share: float) -> Make:

@@ -42,7 +42,10 @@ def plot_report(
 
     def strictest_of(drawn: list[Row]) -> Path | None:
         """Return the file whose permissions a picture of these utterances may have."""
-        return strictest(path for row in drawn for path in pair_of[row["name"]].files)
+        names = [row["name"] for row in drawn]
+        return strictest(
+            path for name in names for path in (*pair_of[name].files, *system.files_for(name))
+        )
 
     for metric in metrics:
         scored = [row for row in rows if metric in row]

@@ -41,6 +41,10 @@ class System(ABC):
         """Return {utterance: file} of what the system has made already."""
         return {}
 
+    def files_for(self, name: str) -> list[Path]:
+        """Return the files beside the pair of which the output for an utterance is made."""
+        return []
+
     def rate_for(self, sample_rate: int) -> int:
         """Return the rate in Hz of the system's output for audio of this rate."""
         return sample_rate
@@ -80,6 +84,9 @@ class FolderSystem(System):
 
     def outputs(self) -> dict[str, Path]:
         return self.files
+
+    def files_for(self, name: str) -> list[Path]:
+        return [self.files[name]] if name in self.files else []
 
     def rate_for(self, sample_rate: int) -> int:
         """Return the rate of the files, 16 kHz if they differ, or `sample_rate` if that is

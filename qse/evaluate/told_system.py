@@ -34,6 +34,9 @@ class ToldSystem(ModelSystem):
         names = [pair.name for pair in pairs]
         return replace(self, files=matched(by_name(self.talkers), names))
 
+    def files_for(self, name: str) -> list[Path]:
+        return [self.files[name]] if name in self.files else []
+
     def open(self, sample_rate: int) -> Enhancer:
         engine = load(self.path, self.threads)
         # the first run costs more

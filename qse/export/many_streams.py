@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..audio.file_mode import restrict, strictest
 from ..errors import QseError
 from ..model_folder import CONFIG, STREAMS_GRAPH, weights_of
 from ..networks import Network, TwoGrids
@@ -79,7 +80,9 @@ def add_many_streams(folder: Path, licence: str = "Apache-2.0") -> None:
     if engine.second_grid:
         raise QseError(f"{folder}: runs on two grids of frames, and a graph of many streams on one")
     about = {"name": engine.name, "version": engine.version, "licence": licence}
-    export_many_streams(network.at(engine.sample_rate), folder / STREAMS_GRAPH, **about)
+    path = folder / STREAMS_GRAPH
+    export_many_streams(network.at(engine.sample_rate), path, **about)
+    restrict(path, strictest([folder / CONFIG, weights_of(folder)]))
     seal(folder)
 
 

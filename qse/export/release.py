@@ -39,6 +39,7 @@ from ..train.validation import validate
 from ..train.validation_pairs import find_pairs, read_pairs
 from .card import Card, CardOptions
 from .cost import ModelCost, measure_cost
+from .many_streams import add_many_streams
 from .offline import export_offline
 from .streaming import export_stream
 from .talker import export_talker
@@ -57,6 +58,7 @@ def release(
     hops: int = 1,
     two_grids: bool = False,
     overwrite: bool = False,
+    many_streams: bool = False,
 ) -> dict[int, ModelCost]:
     """Write the model folder of the run's best averaged weights (of its last ones where nothing was
     validated), or of a folder with converted weights alone.
@@ -70,6 +72,7 @@ def release(
     two grids the model's hop is half as long.
     overwrite: replace the model in `folder`, when all files of the new one are written; files that
     no release writes are kept.
+    many_streams: also write the graph for many streams in one call.
     Returns the cost of each graph by its sample rate in Hz.
     Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is
     `folder` itself; for a folder as in `check_target`; and if ONNX Runtime and torch disagree on
@@ -98,6 +101,8 @@ def release(
             write_text(new / CONFIG, (run / CONFIG).read_text(encoding="utf-8"))
         else:
             write_config(new / CONFIG, config, network)
+        if many_streams:
+            add_many_streams(new, options.licence)
         costs = {}
         for file, part in parts.items():
             costs[part.config.sample_rate] = measure_cost(part, load(new / file))

@@ -80,6 +80,17 @@ def test_zeros_in_place_of_the_end(here, sound, name, options):
     assert said and (not read or "may be" in said)
 
 
+@pytest.mark.parametrize("zeros", [100, 1000, 4000])
+def test_few_zeros_in_place_of_the_end(here, sound, zeros):
+    """The last block of a copy, of frames of 8 kbit/s: 4 s."""
+    ffmpeg("-i", sound, "-ar", 16000, "-b:a", "8k", "-write_xing", 0, "a.mp3")
+    data = (here / "a.mp3").read_bytes()
+    assert not outcome(here / "a.mp3")[1]
+    (here / "a.mp3").write_bytes(data[:-zeros] + bytes(zeros))
+    said = outcome(here / "a.mp3")[1]
+    assert "zeros follow its last frame" in said or "is damaged" in said
+
+
 @pytest.mark.parametrize("suffix", ["mp2", "dts", "ts"])
 def test_file_that_does_not_begin_as_its_name_says(here, sound, suffix):
     more = ("-strict", "-2") if suffix == "dts" else ()

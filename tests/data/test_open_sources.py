@@ -16,6 +16,7 @@ from qse.data.datasets import Pair
 from qse.data.dns3_source import talker
 from qse.data.mix_config import MixConfig
 from qse.data.room_simulation import measured_bank
+from qse.errors import QseError
 from qse.train.validation_pairs import read_pairs
 
 CPU = torch.device("cpu")
@@ -79,6 +80,18 @@ def test_dns3_holds_talkers_and_noises_out(tmp_path, monkeypatch):
         pair.noisy.read_bytes() for pair in open_sources.validation("dns3", data, mix)
     ] == before
     assert len(used) == 4  # they are mixed once
+
+
+@pytest.mark.parametrize("place", ["parts-16000", "parts-16000/speech-16000.int16"])
+def test_a_store_of_parts_that_leads_elsewhere(tmp_path, place):
+    """As one from an archive may."""
+    path = tmp_path / "run" / place
+    path.parent.mkdir(parents=True)
+    mix = MixConfig(segment=0.5, rooms=2)
+    assert open_sources.decoded_parts(tmp_path / "run", mix, 0.0).found() == {}
+    path.symlink_to(tmp_path / "cache")
+    with pytest.raises(QseError, match="is a link"):
+        open_sources.decoded_parts(tmp_path / "run", mix, 0.0)
 
 
 def test_dns3_is_listed_once_at_the_start_of_a_run(tmp_path, monkeypatch):

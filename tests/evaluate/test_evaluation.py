@@ -2,7 +2,10 @@
 
 import csv
 import json
+import os
 import re
+import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +38,19 @@ def evaluated(system, pairs, metrics, out=None, **options) -> Evaluation:
     if out:
         result.write()
     return result
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_pictures_of_private_outputs_are_private(corpus):
+    pytest.importorskip("matplotlib")
+    pairs = pairs_in(corpus)
+    (corpus / "enhanced").mkdir()
+    for pair in pairs:
+        shutil.copyfile(pair.noisy, corpus / "enhanced" / pair.noisy.name)
+        (corpus / "enhanced" / pair.noisy.name).chmod(0o600)
+    evaluated(str(corpus / "enhanced"), pairs, ["si_sdr"], corpus / "out").plot()
+    for name in ("spectrograms.png", "worst-si_sdr.png"):
+        assert stat.S_IMODE((corpus / "out" / name).stat().st_mode) == 0o600
 
 
 def test_evaluation_writes_tables_and_plots(corpus, models, monkeypatch):

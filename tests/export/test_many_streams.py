@@ -1,6 +1,8 @@
 """A small streaming network, exported for many streams: interface, agreement, refusals."""
 
+import os
 import shutil
+import stat
 
 import numpy as np
 import onnx
@@ -92,6 +94,16 @@ def test_export_of_many_streams_needs_a_network_that_streams_on_one_grid(network
 def test_engine_names_a_graph_of_many_streams_as_another_one(for_many):
     with pytest.raises(QseError, match="not a streaming model"):
         Engine(for_many)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_many_streams_of_a_private_model_are_private(network, exported, tmp_path):
+    write_config(tmp_path / "config.toml", CONFIG, network)
+    checkpoint.save(tmp_path / "weights.safetensors", network.state_dict(), {"step": "1"})
+    (tmp_path / "weights.safetensors").chmod(0o600)
+    shutil.copyfile(exported, tmp_path / "model.onnx")
+    add_many_streams(tmp_path)
+    assert stat.S_IMODE((tmp_path / "model-streams.onnx").stat().st_mode) == 0o600
 
 
 def test_many_streams_are_added_to_a_model_folder(network, exported, tmp_path):

@@ -209,6 +209,21 @@ def test_release_of_a_private_run_is_private(finished_run, tmp_path, without_exp
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_release_that_cannot_write_the_graph_of_many_streams_keeps_the_former_model(
+    finished_run, tmp_path, monkeypatch
+):
+    released(finished_run[0], tmp_path / "model")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()}
+
+    def failing(*_, **__):
+        raise QseError("differs")
+
+    monkeypatch.setattr("qse.export.many_streams.export_many_streams", failing)
+    with pytest.raises(QseError, match="differs"):
+        release(finished_run[0], tmp_path / "model", overwrite=True, many_streams=True)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()} == before
+
+
 def test_release_names_the_origin(finished_run, training_audio, tmp_path, without_export):
     out, _ = finished_run
     train(CONFIG, job(training_audio, tmp_path / "run", valid=None, hours=0, start=out))
