@@ -77,6 +77,7 @@ def export(
     """Export a trained network to ONNX, with its weights, configuration and card."""
     from qse.errors import UsageError
     from qse.export.card import CardOptions
+    from qse.export.graphs import GraphForm
     from qse.export.release import release
     from qse.references import trusting
 
@@ -89,10 +90,8 @@ def export(
             CardOptions(**vars(describing)),
             graphs.others or (),
             graphs.look_ahead,
-            graphs.hops,
-            graphs.two_grids,
+            GraphForm(graphs.hops, graphs.two_grids, graphs.many_streams),
             overwrite,
-            graphs.many_streams,
         )
     _report(run, folder, costs)
 

@@ -20,17 +20,13 @@ from ..model_folder import (
     CARD,
     CHECKPOINT,
     CONFIG,
-    FULL_BAND_GRAPH,
-    GRAPH,
-    TALKER_GRAPH,
     WEIGHTS,
     weights_of,
 )
 from ..networks import Network, StreamingEnhancer, StreamingNetwork, TwoGrids, weights
 from ..networks.weights import load_network
-from ..runtime.bands import FULL_BAND
 from ..runtime.checksums import seal
-from ..runtime.zoo import WIDE_BAND, load
+from ..runtime.zoo import load
 from ..train import checkpoint
 from ..train.checkpoint_header import check_header
 from ..train.recipe import read_config, write_config
@@ -39,10 +35,8 @@ from ..train.validation import validate
 from ..train.validation_pairs import find_pairs, read_pairs
 from .card import Card, CardOptions
 from .cost import ModelCost, measure_cost
+from .graphs import GraphForm, at_its_rates, write_graphs
 from .many_streams import add_many_streams
-from .offline import export_offline
-from .streaming import export_stream
-from .talker import export_talker
 from .target import check_target, model_target
 
 CARRIED = "carried."  # in the names of a checkpoint
@@ -55,10 +49,8 @@ def release(
     options: CardOptions | None = None,
     others: Sequence[Path] = (),
     look_ahead: int | None = None,
-    hops: int = 1,
-    two_grids: bool = False,
+    graphs: GraphForm | None = None,
     overwrite: bool = False,
-    many_streams: bool = False,
 ) -> dict[int, ModelCost]:
     """Write the model folder of the run's best averaged weights (of its last ones where nothing was
     validated), or of a folder with converted weights alone.
@@ -67,12 +59,8 @@ def release(
     with the look-ahead that is wanted (Wortsman et al. 2022, "Model soups"). look_ahead: frames
     that the model looks ahead, at most those of the run's network; None: as many. A model that
     looks less far ahead comes without a checkpoint, from which the run could not go on.
-    two_grids: average the outputs on two grids of frames (`TwoGrids`).
-    hops: hops of the network that the graphs of a streaming network take at once. With one hop and
-    two grids the model's hop is half as long.
     overwrite: replace the model in `folder`, when all files of the new one are written; files that
     no release writes are kept.
-    many_streams: also write the graph for many streams in one call.
     Returns the cost of each graph by its sample rate in Hz.
     Raises QseError if `run` is not the folder of a run, has no step that changed the weights, or is
     `folder` itself; for a folder as in `check_target`; and if ONNX Runtime and torch disagree on
@@ -81,18 +69,19 @@ def release(
     _check(run, folder)
     check_target(folder, overwrite)
     options = options or CardOptions()
+    graphs = graphs or GraphForm()
     config = read_config(run / "config.toml")
     network, header = average(run, others, look_ahead)
     whole = look_ahead is None or look_ahead == config.model.get("look_ahead", 0)
-    model = _on_two_grids(network, run) if two_grids else network
+    model = _on_two_grids(network, run) if graphs.two_grids else network
     # scored before any file is replaced, because scoring takes long and may fail
-    step = header.get("step") if whole and not others and not two_grids else None
+    step = header.get("step") if whole and not others and not graphs.two_grids else None
     scores = _scores(run, step, model, options.valid, config.mix.sample_rate)
     name = folder.resolve().name
     with model_target(folder) as new:
         parts = at_its_rates(model)
         about = {"name": name, "version": __version__, "licence": options.licence}
-        _write_graphs(parts, new, about, hops)
+        write_graphs(parts, new, about, graphs.hops)
         seal(new)
         checkpoint.save(new / "weights.safetensors", network.state_dict(), header)
         if whole:
@@ -101,7 +90,7 @@ def release(
             write_text(new / CONFIG, (run / CONFIG).read_text(encoding="utf-8"))
         else:
             write_config(new / CONFIG, config, network)
-        if many_streams:
+        if graphs.many_streams:
             add_many_streams(new, options.licence)
         costs = {}
         for file, part in parts.items():
@@ -118,30 +107,6 @@ def _restrict(folder: Path, runs: Sequence[Path]) -> None:
     origin = strictest(run / name for run in runs for name in names if (run / name).is_file())
     for path in folder.iterdir():
         restrict(path, origin)
-
-
-def _write_graphs(
-    parts: Mapping[str, Network], folder: Path, about: Mapping[str, str], hops: int
-) -> None:
-    """Write the graphs of a release; of a network that keeps one talker also that of talkers."""
-    for file, part in parts.items():
-        if part.streams:
-            export_stream(part, folder / file, **about, hops=hops)
-        else:
-            export_offline(part, folder / file, **about)
-    lower = parts[GRAPH]
-    if isinstance(lower, StreamingEnhancer) and lower.config.talker:
-        export_talker(lower, folder / TALKER_GRAPH, **about)
-
-
-def at_its_rates(network: Network) -> dict[str, Network]:
-    """Return what each graph of a release computes, by the file name of the graph."""
-    if not network.streams or network.config.sample_rate != FULL_BAND:
-        return {GRAPH: network}
-    try:
-        return {GRAPH: network.at(WIDE_BAND).eval(), FULL_BAND_GRAPH: network}
-    except ValueError:  # a network of one's own for one rate
-        return {GRAPH: network}
 
 
 def average(

@@ -23,7 +23,7 @@ from ..audio.file_mode import OWNER_ALONE
 from ..audio.folder_path import held_folder
 from ..audio.formats import Layout, format_of, native, subtype_of
 from ..audio.held_folder import HeldFolder
-from ..audio.writer import check_target, update_header
+from ..audio.writer import check_target, check_written, update_header
 from ..errors import QseError
 from .ring_buffer import RingBuffer
 
@@ -64,7 +64,7 @@ class Recorder:
         self._paced = paced
         self._overwrite = overwrite
         with _claimed(path) as claim:
-            form = _check(path, overwrite)
+            form = _check_place(path, overwrite)
             self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
             self._try()
             self._claim = claim.pop_all()
@@ -116,8 +116,18 @@ class Recorder:
         try:
             if file:
                 file.close()
+                self._check(written)
         except soundfile.SoundFileError:
             self.error = self.error or f"{self.path} could not be closed: its end may be missing"
+
+    def _check(self, written: int) -> None:
+        """Say so where the file lacks what was written last: encoders report no failure then."""
+        try:
+            if not self.error and self.path.exists():  # nobody has moved it
+                check_written(self.path, written)
+        except OSError:
+            kept = "What was written so far is kept"
+            self.error = f"{self.path} ends early: is the disk full? {kept}"
 
     def _create(self) -> "SoundFile":
         """Create the file, which only this user can read: it holds a microphone.
@@ -204,7 +214,7 @@ def _said(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _check(path: Path, overwrite: bool) -> str:
+def _check_place(path: Path, overwrite: bool) -> str:
     """Return the format for the path's suffix. Raises QseError if the file cannot or may not be
     written."""
     form = format_of(path)

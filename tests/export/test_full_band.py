@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse.export.release import at_its_rates
+from qse.export.graphs import at_its_rates
 from qse.export.streaming import disagreement, export_stream
 from qse.networks.streaming import StreamingConfig, StreamingEnhancer
 from qse.runtime.engine import Engine

@@ -17,8 +17,10 @@ from small_training import CONFIG, LOSS, PLAN, TINY, job, lines
 
 import qse
 from qse.errors import QseError
+from qse.export import graphs as graphs_module
 from qse.export import release as release_module
 from qse.export.card import CardOptions
+from qse.export.graphs import GraphForm
 from qse.export.release import release
 from qse.networks import weights
 from qse.networks.two_grids import TwoGrids
@@ -41,7 +43,7 @@ def short_measurement(monkeypatch):
 def without_export(monkeypatch):
     """Write a constant graph where a test reads only weights and card: export takes ten seconds."""
     monkeypatch.setattr(
-        release_module, "export_stream", lambda network, path, **_: graphs.delay(path)
+        graphs_module, "export_stream", lambda network, path, **_: graphs.delay(path)
     )
 
 
@@ -97,7 +99,7 @@ def test_release_of_an_offline_network(training_audio, tmp_path, command):
     card = released(tmp_path / "run", tmp_path / "whole")
     assert agrees(tmp_path / "whole")
     with pytest.raises(QseError, match="its network cannot stream: leave two_grids out"):
-        release(tmp_path / "run", tmp_path / "two", two_grids=True)
+        release(tmp_path / "run", tmp_path / "two", graphs=GraphForm(two_grids=True))
     assert "| algorithmic latency | whole recordings |" in card and "time per hop" not in card
     with pytest.raises(QseError, match="whole needs whole recordings and cannot stream"):
         qse.Stream(qse.load(tmp_path / "whole"))
@@ -149,7 +151,7 @@ def test_release_failing_at_the_second_export_keeps_the_former_graphs(
     (tmp_path / "tiny").mkdir()
     for name, content in former.items():
         (tmp_path / "tiny" / name).write_bytes(content)
-    monkeypatch.setattr(release_module, "export_stream", refuse)
+    monkeypatch.setattr(graphs_module, "export_stream", refuse)
     monkeypatch.setattr(
         release_module, "at_its_rates", lambda network: dict.fromkeys(list(former)[:2], network)
     )
@@ -220,7 +222,9 @@ def test_release_that_cannot_write_the_graph_of_many_streams_keeps_the_former_mo
 
     monkeypatch.setattr("qse.export.many_streams.export_many_streams", failing)
     with pytest.raises(QseError, match="differs"):
-        release(finished_run[0], tmp_path / "model", overwrite=True, many_streams=True)
+        release(
+            finished_run[0], tmp_path / "model", graphs=GraphForm(many_streams=True), overwrite=True
+        )
     assert {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()} == before
 
 
@@ -270,7 +274,7 @@ def test_release_averages_a_run_that_looks_ahead_with_a_model_that_does_not(
 
 
 def test_release_of_several_hops_per_step(run_that_looks_ahead, tmp_path):
-    card = released(run_that_looks_ahead, tmp_path / "studio", hops=4)
+    card = released(run_that_looks_ahead, tmp_path / "studio", graphs=GraphForm(4))
     assert agrees(tmp_path / "studio")
     assert (tmp_path / "studio" / "checkpoint.safetensors").exists()
     assert "| algorithmic latency | 14 ms (hop 8 ms) |" in card
@@ -278,7 +282,7 @@ def test_release_of_several_hops_per_step(run_that_looks_ahead, tmp_path):
 
 
 def test_release_on_two_grids_halves_the_hop(run_that_looks_ahead, tmp_path):
-    card = released(run_that_looks_ahead, tmp_path / "two", two_grids=True)
+    card = released(run_that_looks_ahead, tmp_path / "two", graphs=GraphForm(two_grids=True))
     assert agrees(tmp_path / "two", TwoGrids)
     assert "| algorithmic latency | 8 ms (hop 1 ms) |" in card
     assert "| frames | mean of the outputs on two grids, half a hop of the network apart |" in card
@@ -286,7 +290,7 @@ def test_release_on_two_grids_halves_the_hop(run_that_looks_ahead, tmp_path):
 
 
 def test_release_on_two_grids_of_several_hops_runs_one_graph_twice(run_that_looks_ahead, tmp_path):
-    card = released(run_that_looks_ahead, tmp_path / "two", hops=3, two_grids=True)
+    card = released(run_that_looks_ahead, tmp_path / "two", graphs=GraphForm(3, True))
     assert agrees(tmp_path / "two", TwoGrids)
     assert "| algorithmic latency | 13 ms (hop 6 ms) |" in card
     assert "| frames | mean of the outputs on two grids, half a hop of the network apart |" in card

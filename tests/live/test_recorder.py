@@ -97,6 +97,29 @@ def test_recorder_full_disk_keeps_what_is_there(tmp_path):
     assert soundfile.info(recorder.path).frames == (50_000 - 44) // 2
 
 
+@pytest.mark.parametrize("suffix", ["ogg", "opus", "flac", "mp3"])
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.9])
+def test_recorder_on_a_disk_that_is_full_at_the_end(tmp_path, monkeypatch, suffix, share):
+    """Encoders write their last frames when the file is closed, and report no failure."""
+    close = soundfile.SoundFile.close
+    path = tmp_path / f"full.{suffix}"
+
+    def short(self):
+        is_open = not self.closed
+        close(self)
+        if is_open and self.mode == "w" and path.exists():
+            os.truncate(path, int(share * path.stat().st_size))
+
+    monkeypatch.setattr(soundfile.SoundFile, "close", short)
+    recorder = Recorder(path, 16000, 1)
+    noise = np.random.default_rng(0).normal(0, 0.1, (48000, 1)).astype(np.float32)
+    for at in range(0, 48000, 4000):
+        recorder.put(noise[at : at + 4000])
+        until(lambda: not recorder._ring.waiting)
+    recorder.close()
+    assert "ends early: is the disk full?" in recorder.error
+
+
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_recorder_full_disk_keeps_the_former_file(tmp_path, suffix):
     path = tmp_path / f"full.{suffix}"
