@@ -104,6 +104,7 @@ class FfmpegDecoder:
         if fault := rate_fault(rate):
             self._close()
             raise QseError(f"{self.name} {fault}")
+        self._begin += self.inspection.lead(rate)
         self.layout = Layout(rate, channels, "WAV", _subtype(found), "FILE", _strings(self.media))
 
     def __enter__(self) -> "FfmpegDecoder":
@@ -126,9 +127,7 @@ class FfmpegDecoder:
     def _check(self, read: int, is_whole: bool) -> None:
         """Set `damage`, or raise QseError, where `read` samples, the whole file or its beginning,
         are not what they were."""
-        status = self._child.wait() if is_whole else 0
-        if not is_whole:  # what it has said of these samples may not have arrived
-            self._close()
+        status = self._child.wait() if is_whole else self._close()  # all messages have come then
         printed = self._child.messages()
         self._refuse_displaced(printed)
         said = self._said(printed, is_whole)
@@ -185,8 +184,9 @@ class FfmpegDecoder:
         hidden = self.inspection.skipped_damage(self.layout.sample_rate)
         return hidden or last_message(b"\n".join(lines))
 
-    def _close(self) -> None:
+    def _close(self) -> int:
         self._child.__exit__()
+        return 0
 
 
 def is_readable(found: Inspection, name: str, salvage: bool) -> bool:

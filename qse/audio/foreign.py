@@ -30,6 +30,8 @@ MAGIC = {  # how files begin -> kind
 }
 STATED = ("MXF", "WavPack", "APE", "TAK", "DSF")  # kinds whose headers have a length
 WMA_FRAME = 0.07  # seconds by which a header states more
+LOW_RATE = 8000  # Hz, at which the two frames that the decoder leaves out first
+WMA_LEAD = 0.03  # are so many seconds longer than what passes for no gap
 PACKET = 188  # bytes
 BEGINNING = 1 << 14  # bytes in which a WMA file states its properties
 PROPERTIES = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")
@@ -73,6 +75,9 @@ class Foreign(Inspection):
         is_live = at < 0 or head[at + 88 : at + 89] != b"\2"  # 2: times can be looked up
         stated = int.from_bytes(head[at + 40 : at + 48], "little")
         return not is_live and stated > self.state.st_size
+
+    def lead(self, sample_rate: int) -> float:
+        return WMA_LEAD if self.kind == "WMA" and sample_rate <= LOW_RATE else 0.0
 
     def stated_seconds(self, track: Track) -> float:
         if self.kind in STATED:

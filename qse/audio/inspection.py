@@ -156,6 +156,10 @@ class Inspection(HeldFile):
         """Return how many bytes behind those that libsndfile reads may be further sound."""
         return 0
 
+    def lead(self, sample_rate: int) -> float:
+        """Return the seconds by which the first samples of ffmpeg come later than by any gap."""
+        return 0.0
+
     def stated_seconds(self, track: Track) -> float:
         """Return the least length of a sound track by the header, 0 where there is none."""
         return 0.0

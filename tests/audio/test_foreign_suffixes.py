@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from audio_files import outcome
 from tagged_files import ffmpeg, needs_ffmpeg, wav
 
 from qse.audio.content import kind_of, wrong_suffix
@@ -88,3 +89,12 @@ def test_file_without_a_header_is_refused_with_a_command_that_reads_it(here, com
 def test_recording_named_as_one_without_a_header_is_read(here, command):
     path = wav(here / "s.wav").rename(here / "call.raw")
     assert command("denoise", path, "-o", here / "clean.wav")[0] == 0
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("rate", [8000, 11025, 16000, 44100])
+def test_beginning_of_wma_is_no_gap(here, rate):
+    """ffmpeg leaves out the first two frames, of 0.13 s at 8 kHz."""
+    ffmpeg("-i", wav(here / "s.wav"), "-ar", rate, "-c:a", "wmav2", "a.wma")
+    samples, said = outcome(here / "a.wma")
+    assert samples and not said
