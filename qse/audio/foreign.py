@@ -7,6 +7,7 @@ from typing import IO, Self
 
 from .inspection import Inspection
 from .probe import Track
+from .wav import WMA_FRAME
 
 # words of 16 and of 14 bits, and of an extension alone
 DTS = (
@@ -29,7 +30,6 @@ MAGIC = {  # how files begin -> kind
     b"\0\0\1\xba": "MPEG-PS",
 }
 STATED = ("MXF", "WavPack", "APE", "TAK", "DSF")  # kinds whose headers have a length
-WMA_FRAME = 0.07  # seconds by which a header states more
 LOW_RATE = 8000  # Hz, at which the two frames that the decoder leaves out first
 WMA_LEAD = 0.03  # are so many seconds longer than what passes for no gap
 PACKET = 188  # bytes

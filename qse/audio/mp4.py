@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 BRANDS = {"m4a": "M4A ", "m4b": "M4B "}  # an audio book opens where it was closed
 # names of tags that phones write, which only the keys of QuickTime hold
 OF_PHONES = ("com.apple.quicktime.", "com.android.")
+LATE = 1.0  # seconds by which recordings of live pictures let the sound begin later
 VIDEOS = ("mp4", "m4v", "mov")
 # behind the size of the first atom
 ATOMS = (b"ftyp", b"moov", b"mdat", b"wide", b"pnot", b"free", b"skip", b"uuid", b"styp")
@@ -61,6 +62,10 @@ class Mp4(Inspection):
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         if any(tables.is_displaced() for tables in self._tables.values()):
             return "its edit list states other times than the header of the track"
+        tracks = self.media.tracks if self.media else ()
+        late = max((track.begin for track in tracks), default=0.0)
+        if late > LATE and any(tables.is_extended for tables in self._tables.values()):
+            return f"its sound begins {late:.2f} s after the picture"
         if self._zeros > SLACK:
             return f"{self._zeros} zeros follow its last fragment, perhaps in place of others"
         return None

@@ -6,15 +6,16 @@ import re
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Self
 
 from .chunked import Chunked
-from .chunks import W64_RIFF, Dialect, write_size
+from .chunks import LONGEST, W64_RIFF, Dialect, write_size
 from .damage_text import named
 from .file_edit import replace_bytes
 from .formats import BYTES, Layout, frame_bytes
 from .inspection import Inspection
 from .mp3_frames import read_frames
+from .probe import Track
 from .short_file import SHORT, write_short
 from .stated_size import EDGES, NEAR
 
@@ -50,6 +51,8 @@ BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", 
 # coding -> bytes, and samples, with which a block begins, of each channel
 ADPCM = {0x02: (7, 2), 0x11: (4, 1)}
 MPEG = (0x50, 0x55)  # codings
+WMA = (0x160, 0x161, 0x162, 0x163)
+WMA_FRAME = 0.07  # seconds by which a header states more
 UNFINISHED = 512  # more bytes than this after an empty data chunk are samples, not tags
 
 EXTENSIBLE = 0xFFFE
@@ -65,6 +68,12 @@ class Wav(Chunked):
     formats = ("WAV", "WAVEX", "RF64", "W64")
     copies_to = ("WAV",)
     muxer = "wav"
+
+    @classmethod
+    def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
+        found = super().of(path, kind, file, head)
+        found.states_all = found.says_length()
+        return found
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
@@ -127,12 +136,42 @@ class Wav(Chunked):
         data = self.container.sound
         if data and not is_blockwise and file.subtype in BYTES:
             return min(file.frames, data.size // frame_bytes(file.channels, file.subtype))
-        fact = self.container.find(b"fact")
-        body = self.container.body(fact) if fact else b""
-        order = self.container.dialect.order
-        stated = int.from_bytes(body[:4], order)
-        block = int.from_bytes(self._format[18:20], order) if is_blockwise else 0  # samples
-        return stated if stated and 0 < file.frames - stated <= block else file.frames
+        less = file.frames - self._fact
+        return self._fact if self._fact and 0 < less <= self._block(file) else file.frames
+
+    @property
+    def _fact(self) -> int:
+        """Return the samples per channel that a chunk of their own states, 0 without one."""
+        chunk = self.container.find(b"fact") if self.container else None
+        if self.container is None or chunk is None:
+            return 0
+        stated = int.from_bytes(self.container.body(chunk)[:4], self.container.dialect.order)
+        return 0 if stated == LONGEST else stated
+
+    def _block(self, file: soundfile.SoundFile) -> int:
+        """Return the samples of a block of ADPCM or GSM, 0 for other codings."""
+        order = self.container.dialect.order if self.container else "little"
+        is_blockwise = file.subtype in BLOCKWISE
+        return int.from_bytes(self._format[18:20], order) if is_blockwise else 0
+
+    def stated_seconds(self, track: Track) -> float:
+        if not self.says_length() or not track.sample_rate:
+            return 0.0
+        order = self.container.dialect.order if self.container else "little"
+        is_wma = int.from_bytes(self._format[:2], order) in WMA
+        return max(0.0, self._fact / track.sample_rate - is_wma * WMA_FRAME)
+
+    def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
+        block = self._block(file) if file else 0
+        if file and block and self._fact and not self._is_near(file, block):
+            return f"its header states {self._fact} samples, and {file.frames} are there"
+        return super().missing_at_end(file)
+
+    def _is_near(self, file: soundfile.SoundFile, block: int) -> bool:
+        """Return whether the stated samples are those that are there, but for a block; libsndfile
+        divides those of ADPCM by the channels."""
+        stated = (self._fact, self._fact * file.channels)
+        return min(abs(file.frames - count) for count in stated) <= block * file.channels
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         """Return how the format chunk contradicts itself, where frames of MP3 are damaged, or how

@@ -101,7 +101,8 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
         voices = clean.corpus(speech.held, group_of=talker)
         others = noise.corpus(noises.held)
         mixer = NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1))
-        mix_pairs(mixer, folder, PAIRS, source=strictest([*speech.held, *noises.held]))
+        files = [*speech.held, *noises.held, *found.impulse_responses]
+        mix_pairs(mixer, folder, PAIRS, source=strictest(files))
     return datasets.pair_folders(*map(folder.joinpath, SIDES))
 
 

@@ -4,8 +4,7 @@
     samples = MU_LAW.decode(payload)      # float32 in [-1, 1), mostly at 8 kHz
     payload = MU_LAW.encode(samples)
 
-RTP calls them PCMU (mu-law: North America, Japan) and PCMA (A-law: elsewhere). A code is a sign, an
-exponent of three bits and a mantissa of four.
+RTP calls them PCMU (mu-law) and PCMA (A-law): a sign, 3 bits of an exponent and 4 of a mantissa.
 """
 
 from collections.abc import Callable

@@ -62,14 +62,19 @@ def _shapes_differ(tensors: Mapping[str, Tensor]) -> bool:
     return False
 
 
-def save(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, str]) -> None:
-    """Write `path` atomically.
+def save(
+    path: Path,
+    tensors: Mapping[str, Tensor],
+    header: Mapping[str, str],
+    source: Path | None = None,
+) -> None:
+    """Write `path` atomically. source: a file whose permissions it does not exceed.
 
     Raises QseError when that fails; an earlier file of that name is then unchanged.
     """
     try:
         values = _separate(tensors)
-        with atomic_path(path) as partial:
+        with atomic_path(path, source=source) as partial:
             # save_file would let only its owner read it
             partial.write_bytes(serialized(values, dict(header)))
     except (OSError, SafetensorError) as error:

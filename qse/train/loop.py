@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from torch import Tensor
 
+from ..model_folder import CONFIG
 from . import checkpoint
 from .exchange import count
 from .job import Job
@@ -116,5 +117,8 @@ class TrainingLoop:
         sums = self.log.header()
         if self.trainer.rank == 0:
             header = {**self.trainer.header(), **sums, **self.validator.header()}
-            checkpoint.save(self.job.out / name, tensors, {**header, "options": self.job.options()})
+            header["options"] = self.job.options()
+            config = self.job.out / CONFIG
+            source = config if config.is_file() else None
+            checkpoint.save(self.job.out / name, tensors, header, source)
         self._saved = time.monotonic()

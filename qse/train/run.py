@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from ..audio.claim import held
+from ..audio.file_mode import restrict
 from ..data import open_sources
 from ..data.bundle_source import Say
 from ..data.datasets import Stages
@@ -42,6 +43,7 @@ from .trainer import Trainer
 from .training_log import StepReport, TrainingLog
 from .validation import Validator
 from .validation_pairs import Utterance, find_pairs, read_pairs
+from .warm_start import first_weights
 
 
 def train(
@@ -81,6 +83,8 @@ def train(
             _prepare_corpora(config, job, progress, say)
         if not job.resume and is_first():
             write_config(job.out / "config.toml", config, start.network, overwrite=False)
+            if job.start:  # no file of the run will be more readable than the first weights
+                restrict(job.out / "config.toml", first_weights(job.start))
         launch(_work, job.processes, config, job, start, own, report, say)
     return _trained(start.network, job)
 

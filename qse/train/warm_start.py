@@ -32,7 +32,7 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
 
     Raises QseError where there are no weights, or weights that do not fit.
     """
-    path = weights_of(find(folder).parent if str(folder) in available() else Path(folder))
+    path = first_weights(folder)
     if not path.is_file():
         names = [name for name in available() if weights_of(find(name).parent).is_file()]
         raise QseError(
@@ -51,6 +51,11 @@ def start_from(network: Network, folder: str | Path) -> dict[str, str]:
             "may be fewer, upper ranges others, and layers that look ahead left out"
         ) from error
     return header
+
+
+def first_weights(folder: str | Path) -> Path:
+    """Return the path of the weights of a model or a run, which may be missing."""
+    return weights_of(find(folder).parent if str(folder) in available() else Path(folder))
 
 
 def grow(network: Network, weights: Mapping[str, Tensor]) -> None:

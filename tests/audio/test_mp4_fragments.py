@@ -144,3 +144,16 @@ def test_times_of_other_tracks_are_not_compared():
         track.add(32_000)
         track.begin(bytes(8))
         assert track.is_displaced is said
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("bit", [17, 19])
+def test_time_of_the_only_fragment(sound, bit):
+    """The sound begins seconds after the picture."""
+    options = (*PICTURE, "-map", "1", "-map", "0", "-ar", 48000, "-c:v", "mpeg4", "-g", 1000)
+    ffmpeg("-i", sound, *options, "-movflags", "frag_keyframe+empty_moov", "a.mp4")
+    data = bytearray((sound.parent / "a.mp4").read_bytes())
+    assert not outcome_of(sound, data)[1]
+    at = data.rfind(b"tfdt") + 15 - bit // 8
+    data[at] ^= 1 << bit % 8
+    assert "after the picture" in outcome_of(sound, data)[1]

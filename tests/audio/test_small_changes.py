@@ -81,6 +81,22 @@ def test_a_changed_block_of_adpcm_is_said(tmp_path, coding, offset):
 
 
 @needs_ffmpeg
+@pytest.mark.parametrize(
+    ("options", "offset", "mask"),
+    [
+        (("-c:a", "g726", "-ar", 8000, "-b:a", "32k"), 9, 4),  # bytes per second
+        (("-c:a", "g723_1", "-ar", 8000), 13, 8),  # bytes of a block
+        (("-c:a", "wmav2"), 12, 4),
+    ],
+)
+def test_a_changed_header_of_wav_that_only_ffmpeg_reads(tmp_path, options, offset, mask):
+    path = made(tmp_path / "a.wav", *options)
+    assert outcome(path)[1] == ""
+    changed(path, path.read_bytes().index(b"fmt ") + 8 + offset, mask)
+    assert outcome(path)[1]
+
+
+@needs_ffmpeg
 @pytest.mark.parametrize("bit", [1, 8, 14, 20])
 def test_an_aiff_file_of_adpcm_that_begins_later(tmp_path, bit):
     path = made(tmp_path / "a.aifc", "-c:a", "adpcm_ima_qt")

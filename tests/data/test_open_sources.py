@@ -1,6 +1,8 @@
 """Official corpora as sources of a run."""
 
+import os
 import shutil
+import stat
 
 import numpy as np
 import pytest
@@ -92,6 +94,17 @@ def test_a_store_of_parts_that_leads_elsewhere(tmp_path, place):
     path.symlink_to(tmp_path / "cache")
     with pytest.raises(QseError, match="is a link"):
         open_sources.decoded_parts(tmp_path / "run", mix, 0.0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_dns3_pairs_of_private_rooms_are_private(tmp_path, monkeypatch):
+    monkeypatch.setenv("QSE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("qse.data.dns3_source.PAIRS", 1)
+    data = dns3_of_ten(tmp_path / "data")
+    for path in (data / "datasets/impulse_responses").rglob("*.wav"):
+        path.chmod(0o600)
+    (pair,) = open_sources.validation("dns3", data, MixConfig(segment=0.5, rooms=2))
+    assert stat.S_IMODE(pair.noisy.stat().st_mode) == 0o600
 
 
 def test_dns3_is_listed_once_at_the_start_of_a_run(tmp_path, monkeypatch):

@@ -1,6 +1,8 @@
 """Runs that start from the weights of another run or model."""
 
+import os
 import shutil
+import stat
 from dataclasses import replace
 
 import graphs
@@ -89,6 +91,16 @@ def test_start_from_a_model_by_name(finished_run, tmp_path, monkeypatch):
         network.state_dict(),
         weights.pick(weights.load_tensors(finished_run[0] / "best.safetensors")[0], "average"),
     )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_run_from_private_weights_is_private(finished_run, training_audio, tmp_path):
+    first = shutil.copytree(finished_run[0], tmp_path / "first")
+    (first / "best.safetensors").chmod(0o600)
+    run = tmp_path / "run"
+    train(CONFIG, job(training_audio, run, valid=None, hours=0, start=first))
+    for name in ("config.toml", "checkpoint.safetensors"):
+        assert stat.S_IMODE((run / name).stat().st_mode) == 0o600
 
 
 def test_train_from_a_run_trains_new_blocks(finished_run, training_audio, tmp_path):
