@@ -1,7 +1,6 @@
 """qse live: enhance a microphone's signal and play it on headphones or a virtual device."""
 
 from fractions import Fraction
-from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,6 +158,8 @@ def _recorder(
 
 def _check(devices: Devices, files: Files) -> None:
     """Raise UsageError for options that exclude each other."""
+    from qse.runtime.found_inputs import file_name
+
     if files.from_ is not None and (devices.input or devices.channel):
         reason = "--from takes the place of --input and --channel, which are a microphone's"
         raise UsageError(f"{reason}: name one of them")
@@ -171,11 +172,11 @@ def _check(devices: Devices, files: Files) -> None:
     if files.from_ is not None and devices.virtual_speaker:
         raise UsageError("--from and --virtual-speaker are two sources: name one of them")
 
-    taken = [realpath(path) for path in (files.from_, files.to) if path is not None]
+    taken = [file_name(path) for path in (files.from_, files.to) if path is not None]
     if len(set(taken)) < len(taken):
         reason = "--to is the file of --from, of which a session that is stopped leaves a part"
         raise UsageError(f"{reason}: name another output")
-    if files.record is not None and realpath(files.record) in taken:
+    if files.record is not None and file_name(files.record) in taken:
         reason = f"--record {files.record} is the file of --from or --to"
         raise UsageError(f"{reason}: name another recording")
 

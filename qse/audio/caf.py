@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .caf_packets import Packets, contradiction
+from .caf_packets import LONGEST_PACKET, Packets, contradiction, least_samples
 from .chunked import Chunked
 from .chunks import Dialect
 from .core_audio import bitmap, mask_of
@@ -14,9 +14,10 @@ from .file_edit import replace_bytes
 if TYPE_CHECKING:
     import soundfile
 
+    from .probe import Track
+
 AUDIO = (b"desc", b"data", b"kuki", b"pakt", b"free")
 EDITS = 4  # bytes before the samples
-LONGEST_PACKET = 4096  # samples: ffmpeg states whole packets
 CAF = Dialect("CAF", AUDIO, "big", header=8, size_at=None, size_bytes=8, padding=1)
 
 
@@ -52,6 +53,12 @@ class Caf(Chunked):
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return super().skipped_damage(sample_rate) or self._contradiction
+
+    def stated_seconds(self, track: Track) -> float:
+        form = self.container.find(b"desc") if self.container else None
+        if not self.container or not form or not self.packets or not track.sample_rate:
+            return 0.0
+        return least_samples(self.container.body(form), self.packets.valid) / track.sample_rate
 
     @property
     def _contradiction(self) -> str | None:

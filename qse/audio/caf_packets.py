@@ -22,6 +22,8 @@ ALAC_DEPTHS = (16, 20, 24, 32)
 ALAC_BITS = dict(enumerate(ALAC_DEPTHS, 1))  # by the flags of a format, which may be 0
 RICE = (40, 10, 14)  # what all encoders use
 LINEAR = b"lpcm"
+MP3 = b".mp3"
+LONGEST_PACKET = 4096  # samples
 ALIGNED = 4  # bytes in which 20 or 24 bits may stand
 
 
@@ -51,6 +53,15 @@ class Packets:
             held = ends[ends - starts >= back] - back
             total += int(np.sum(read[held].astype(np.int64) & 0x7F)) << 7 * back
         return cls(count, valid, len(ends), total)
+
+
+def least_samples(description: bytes, valid: int) -> int:
+    """Return the samples that there are at least, by the body of the chunk `desc` and those that
+    the packet table states: ffmpeg states whole packets, and of MP3 longer ones than there are."""
+    if len(description) < DESCRIPTION.size:
+        return 0
+    _, coding, _, _, samples, _, _ = DESCRIPTION.unpack(description[: DESCRIPTION.size])
+    return 0 if coding == MP3 else max(0, valid - (samples or LONGEST_PACKET))
 
 
 def contradiction(

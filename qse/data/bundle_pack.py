@@ -128,9 +128,19 @@ def _in_place_of(former: list[Path], out: Path) -> Iterator[str]:
         _remove_new(out)
         raise
     names = [path.name.removeprefix(NEW) for path in sorted(out.glob(NEW + PARTS))]
+    try:
+        _replace(former, names, out)
+    except BaseException:  # a signal: with half of them, neither bundle would be there
+        _replace(former, names, out)
+        raise
+
+
+def _replace(former: list[Path], names: list[str], out: Path) -> None:
+    """Put new parts in the place of former ones, as far as that has not happened."""
     with entered_folder(out) as folder:
         for name in names:
-            folder.replace(NEW + name, name)
+            if folder.state(NEW + name):
+                folder.replace(NEW + name, name)
     for path in former:
         if names and path.name not in names:
             remove(path)

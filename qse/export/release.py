@@ -185,7 +185,7 @@ def _check(run: Path, folder: Path) -> None:
         raise QseError(
             f"{run}: no run, as it has no {' or '.join(WEIGHTS)}; name the folder of a run"
         )
-    if run.resolve() == folder.resolve():
+    if folder.exists() and run.samefile(folder):
         raise QseError(
             f"{run}: is a run, which the model would replace; name another folder for the model"
         )

@@ -56,6 +56,19 @@ def test_damaged_parameters_of_alac(tmp_path, subtype):
             assert "is damaged" in outcome(path)[1] or not outcome(path)[0]
 
 
+@needs_ffmpeg
+def test_packets_of_zeros(tmp_path):
+    """ffmpeg takes them for shorter ones."""
+    make(tmp_path / "a.wav", noise())
+    path = tmp_path / "a.caf"
+    ffmpeg("-i", tmp_path / "a.wav", "-ar", 48000, "-c:a", "libopus", path)
+    data = bytearray(path.read_bytes())
+    assert outcome(path)[1] == ""
+    data[len(data) // 2 : len(data) // 2 + 4096] = bytes(4096)
+    path.write_bytes(data)
+    assert "more than there are" in outcome(path)[1] or "damaged" in outcome(path)[1]
+
+
 def test_table_that_states_more_samples(tmp_path):
     path = make(tmp_path / "a.caf", noise(), "ALAC_16")
     flip(path, b"pakt", 13, 0)

@@ -86,6 +86,16 @@ def test_live_refuses_to_record_into_its_files(command, models, noisy):
     assert noisy.read_bytes() == before and not other.exists()
 
 
+def test_live_knows_a_file_by_all_its_names(command, models, noisy, monkeypatch):
+    """As on a disk that takes names in other cases for the same."""
+    monkeypatch.setattr("qse.runtime.found_inputs.real_name", lambda path: str(path).lower())
+    other = noisy.with_name(noisy.name.upper())
+    for option in ("--to", "--record"):
+        line = ("live", "--from", noisy, "--to", "to.wav", option, other, "--overwrite")
+        status, _, err = command(*line, "--no-monitor")
+        assert status == 2 and "is the file of --from" in err
+
+
 def test_live_status_of_a_recording_that_failed(command, models, noisy, monkeypatch):
     monkeypatch.setattr(
         "qse.live.recorder.Recorder._open", lambda self, to: 1 / 0 if isinstance(to, bytes) else to

@@ -11,6 +11,7 @@ pytest.importorskip("torch")
 import soundfile
 from made_bundles import SMALL, bundle, folders
 
+from qse.audio.held_folder import HeldFolder
 from qse.data import bundle_pack
 from qse.data.bandwidth import bandwidth
 from qse.data.bundle_pack import pack
@@ -171,6 +172,28 @@ def test_interrupted_replacement_keeps_the_former_parts(audio, tmp_path, monkeyp
             bundle(audio, tmp_path, replace(SMALL, seed=1), overwrite=True)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     assert bundle(audio, tmp_path) == parts
+
+
+def test_replacement_that_has_begun_is_finished(audio, tmp_path, monkeypatch):
+    """Half of the parts would be of no use."""
+    bundle(audio, tmp_path / "parts")
+    wanted = bundle(audio, tmp_path / "whole", replace(SMALL, seed=1))
+    move = HeldFolder.replace
+    moved = []
+
+    def interrupted(self, name, to):
+        move(self, name, to)
+        if name.startswith(bundle_pack.NEW + "part-"):
+            moved.append(to)
+        if len(moved) == 2:
+            raise Interrupted
+
+    monkeypatch.setattr(HeldFolder, "replace", interrupted)
+    with pytest.raises(Interrupted):
+        bundle(audio, tmp_path / "parts", replace(SMALL, seed=1), overwrite=True)
+    for one, other in zip(sorted((tmp_path / "parts").iterdir()), wanted, strict=True):
+        assert list(recordings([one])) == list(recordings([other]))
+    assert len(moved) > 2
 
 
 def test_replacement_leaves_the_new_parts_alone(audio, tmp_path):
