@@ -215,7 +215,9 @@ class CorpusCache:
 
 def _identity(path: Path, folder: Path) -> Identity:
     status = path.stat()
-    return path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns
+    # programs may keep the time of a file that they change, and not the second one
+    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+    return path.relative_to(folder).as_posix(), status.st_size, changed
 
 
 def _read_identity(values: list[Any]) -> Identity:

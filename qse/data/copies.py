@@ -51,6 +51,12 @@ def with_copies(pairs: list[Pair], root: Path, progress: Progress | None = None)
     return [Pair(pair.name, copies[pair.noisy], copies[pair.clean]) for pair in pairs]
 
 
+def _is_current(copy: os.stat_result, source: os.stat_result) -> bool:
+    """Return whether a copy, which has the time of its source, is of this one: programs may keep
+    that time when they change a file, but not the second one, which is later then."""
+    return int(copy.st_mtime) == int(source.st_mtime) and copy.st_ctime >= source.st_ctime
+
+
 def _copy(path: Path, root: Path) -> Path:
     import soundfile
     import soxr
@@ -60,7 +66,7 @@ def _copy(path: Path, root: Path) -> Path:
             return path
         copy = copies_of(root) / path.relative_to(root).with_suffix(".wav")
         times = path.stat()
-        if copy.exists() and int(copy.stat().st_mtime) == int(times.st_mtime):
+        if copy.exists() and _is_current(copy.stat(), times):
             return copy
         audio, sample_rate = read_mono(path)
     except QseError:

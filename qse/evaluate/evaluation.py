@@ -180,6 +180,7 @@ def _rows(
             if progress:
                 progress(len(store.rows), len(pairs))
 
+    store.begin()
     found = by_utterance(store.rows)
     rows = [found[pair.name] for pair in pairs]
     if todo:

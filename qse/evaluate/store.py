@@ -56,13 +56,21 @@ class Store:
         self.findings: dict[str, Any] | None = None
         if self.rows == former and by_utterance(former).keys() == stamps.keys():
             self.findings = self._saved()
-        if self.findings is None:
-            write_text(self._settings, json.dumps(settings, indent=2) + "\n")
+        self._text = json.dumps(settings, indent=2) + "\n"
+        self._has_begun = self.findings is not None
+
+    def begin(self) -> None:
+        """Drop what is there and does not hold any more; done by the first row, so that an
+        evaluation that cannot begin leaves it."""
+        if not self._has_begun:
+            write_text(self._settings, self._text)
             remove(self._summary)
             self.write(self.rows)
+            self._has_begun = True
 
     def add(self, row: Row) -> None:
         """Append a row; it is on disk when this returns."""
+        self.begin()
         self.rows.append(row)
         with TextIOWrapper(open_to_append(self._table), **FORM) as file:
             csv.DictWriter(file, self.columns).writerow(_guarded(row))

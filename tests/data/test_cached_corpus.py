@@ -70,6 +70,17 @@ def test_cached_corpus_equals_the_corpus_in_memory(folder, store):
     check(store.corpus(files(folder)), folder)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such time")
+def test_cached_corpus_notices_a_file_that_keeps_its_time(folder, store):
+    """As `qse denoise --keep-times` in place makes it."""
+    store.corpus(files(folder))
+    path = files(folder)[0]
+    times = path.stat()
+    write(path, 0.5 * speech_like(times.st_size // 2 - 22, 16000, 9))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    check(store.corpus(files(folder)), folder)
+
+
 def test_cached_corpus_continues_where_it_was_interrupted(folder, store, monkeypatch):
     monkeypatch.setattr(cached_corpus, "FILES_AT_ONCE", 1)
     monkeypatch.setattr(cached_corpus, "SAVED_EVERY", 0.0)

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from qse.errors import QseError
-from qse.evaluate.store import Store
+from qse.evaluate.store import Store, read_rows
 
 COLUMNS = ["name", "stamp", "stoi", "error"]
 SETTINGS = {"system": "x"}
@@ -68,6 +68,19 @@ def test_files_of_others_are_not_replaced(tmp_path, name):
 
 
 def test_store_continues_where_only_its_settings_were_written(tmp_path):
-    Store(tmp_path, COLUMNS, SETTINGS, {"a": "1"})
+    Store(tmp_path, COLUMNS, SETTINGS, {"a": "1"}).begin()
     (tmp_path / "scores.csv").unlink()
     assert Store(tmp_path, COLUMNS, SETTINGS, {"a": "1"}).rows == []
+
+
+def test_store_keeps_what_is_there_until_the_first_row(tmp_path):
+    """An evaluation of changed files may fail before it begins."""
+    store = Store(tmp_path, COLUMNS, SETTINGS, {"a": "1"})
+    store.add({"name": "a", "stamp": "1"})
+    (tmp_path / "summary.json").write_text("{}")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    again = Store(tmp_path, COLUMNS, SETTINGS, {"a": "2"})
+    assert again.rows == [] and {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+    again.add({"name": "a", "stamp": "2"})
+    assert read_rows(tmp_path / "scores.csv") == [{"name": "a", "stamp": "2"}]
+    assert not (tmp_path / "summary.json").exists()
