@@ -90,13 +90,15 @@ def bundle(
         raise UsageError("say what to pack: --speech DIR and --noise DIR, or --start MODEL, or all")
     if beginning.wheels and not beginning.start:
         raise UsageError("--wheels go into start.zip: name its model with --start MODEL")
-    if beginning.start:
+    if beginning.start and not overwrite:  # with it, the training can begin before the parts
         _write_start(out, beginning, overwrite)
     if speech and noise:
         packed = _packed(speech, noise, out, coding, overwrite, skip_unreadable)
         for fault in packed.faults:
             say(f"left out: {fault}")
         _report(out, packed)
+    if beginning.start and overwrite:  # a packing that fails leaves the former one
+        _write_start(out, beginning, overwrite)
 
 
 def _write_start(out: Path, beginning: Beginning, overwrite: bool) -> None:

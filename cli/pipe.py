@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from shutil import copyfileobj
 from typing import TYPE_CHECKING, BinaryIO
 
 from qse.errors import QseError, UsageError
+from qse.whole_copy import copy_whole
 
 from .streams import abandon_stdout
 
@@ -77,7 +77,7 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
     try_target(target, overwrite)
     try:
         with (scratch / "in").open("wb") as file:
-            copyfileobj(sys.stdin.buffer, file)
+            copy_whole(sys.stdin.buffer, file)
         (scratch / "in").chmod(allowed_of(sys.stdin, (scratch / "in").stat().st_gid))
     except OSError as error:
         cure = "name a folder with more room by TMPDIR"
@@ -97,10 +97,9 @@ def deliver(result: Path, output: str | None, scratch: Path | None) -> str:
         with result.open("rb") as file:
             if device:
                 with _opened(device) as to:
-                    copyfileobj(file, to)
+                    copy_whole(file, to)
             else:
-                copyfileobj(file, sys.stdout.buffer)
-                sys.stdout.buffer.flush()
+                copy_whole(file, sys.stdout.buffer)
     except OSError as error:
         if not device:
             abandon_stdout()

@@ -1,7 +1,6 @@
 """Enhance recordings that are held in memory: bytes, or file objects."""
 
 from pathlib import Path
-from shutil import copyfileobj
 from typing import Any, BinaryIO
 
 from ..audio.content import inspect
@@ -9,6 +8,7 @@ from ..audio.file_mode import allowed_of
 from ..audio.probe import Media
 from ..audio.suffixes import SUFFIXES
 from ..errors import QseError
+from ..whole_copy import copy_whole
 from .batch_plan import FileJob
 
 Held = bytes | bytearray | memoryview | BinaryIO
@@ -33,7 +33,7 @@ def held_job(source: Held, target: str | Path | None, folder: Path) -> FileJob:
         if isinstance(source.read(0), str):
             raise TypeError(f"{_name(source)} is open as text: open it in the mode 'rb'")
         with path.open("wb") as file:
-            copyfileobj(source, file)
+            copy_whole(source, file)
         path.chmod(allowed_of(source, path.stat().st_gid))
     if target is None:
         return FileJob(path, folder / f"out.{_suffix(path)}", _name(source))

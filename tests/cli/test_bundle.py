@@ -63,6 +63,10 @@ def test_pack_and_train(tmp_path, command, monkeypatch):
         assert "start/parts.csv" in file.namelist()
     status, _, told = command("bundle", "--start", "run", "--out", "parts")
     assert status == 0 and "is there already; --overwrite replaces it" in told
+    before = (tmp_path / "parts/start.zip").stat().st_ino
+    (tmp_path / "speech/bad.wav").write_bytes(b"no sound")
+    assert command(*pack, "--start", "run", "--overwrite")[0] == 1
+    assert (tmp_path / "parts/start.zip").stat().st_ino == before
 
 
 @pytest.mark.parametrize(

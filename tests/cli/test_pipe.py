@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+from time import sleep
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def test_pipe_names_the_cure_for_a_full_temporary_folder(here, command, monkeypa
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(qse_cli.pipe, "copyfileobj", full)
+    monkeypatch.setattr(qse_cli.pipe, "copy_whole", full)
     status, _, err = command("denoise", "-", "-o", "b.wav")
     assert status == 1 and "No space left on device; name a folder with more room by TMPDIR" in err
 
@@ -89,6 +90,30 @@ def test_pipe_reports_a_full_output(here):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="closes descriptors")
+@pytest.mark.skipif(os.name == "nt", reason="pipes of Windows block")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_pipe_waits_for_a_reader(here, unbuffered):
+    """The pipe is full at times, and does not block, as programs with asyncio hand theirs on."""
+    make(here / "a.wav", 200_000)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    call = "from qse_cli.main import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", call, "denoise", "a.wav", "-o", "-"],
+        stdout=writer,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    ) as process:
+        os.close(writer)
+        content = b""
+        while data := os.read(reader, 20_000):
+            content += data
+            sleep(0.001)
+    os.close(reader)
+    assert process.returncode == 0
+    with soundfile.SoundFile(io.BytesIO(content)) as file:
+        assert file.frames == 200_000
+
+
 def test_open_streams_with_closed_descriptors(here):
     make(here / "a.wav")
     qse_denoise = f"{sys.executable} -c 'from qse_cli.main import main; main()' denoise"
