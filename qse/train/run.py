@@ -179,6 +179,7 @@ def _work(
         loop.restore(*checkpoint.load_checkpoint(job.checkpoint, network))
         if rank == 0:  # not before: a failure until here leaves the run as it was
             write_config(job.out / "config.toml", config, network)
+            restrict(job.out / "config.toml", job.checkpoint)  # which may be a link
     with closing, bundle_run.arrivals(source, job, rank):
         loop.run()
 

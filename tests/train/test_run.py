@@ -226,6 +226,20 @@ def test_train_failing_resume_changes_nothing(finished_run, training_audio, tmp_
     assert before == {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_train_resume_of_a_private_checkpoint_is_private(finished_run, training_audio, tmp_path):
+    """Also of one that a link in the place of the run's leads to."""
+    out = shutil.copytree(finished_run[0], tmp_path / "run")
+    (out / "best.safetensors").unlink()
+    (out / "checkpoint.safetensors").rename(tmp_path / "private").chmod(0o600)
+    (out / "checkpoint.safetensors").symlink_to(tmp_path / "private")
+    longer = replace(CONFIG, train=replace(PLAN, steps=PLAN.steps + 2))
+    train(longer, job(training_audio, out, resume=True))
+    for name in ("checkpoint.safetensors", "best.safetensors"):
+        assert (out / name).stat().st_mode & 0o777 == 0o600
+    assert not (out / "checkpoint.safetensors").is_symlink()
+
+
 def test_train_resume_without_best_keeps_a_new_one(finished_run, training_audio, tmp_path):
     out = tmp_path / "same"
     out.mkdir()
