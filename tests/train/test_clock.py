@@ -89,7 +89,7 @@ def test_train_by_the_clock_resumes_within_the_time_that_is_left(training_audio,
 def test_train_by_the_clock_saves_every_minute(training_audio, tmp_path, ticking, monkeypatch):
     saved = []
 
-    def save(path, tensors, header):
+    def save(path, tensors, header, source):
         saved.append(float(header["passed"]))
 
     monkeypatch.setattr("qse.train.checkpoint.save", save)

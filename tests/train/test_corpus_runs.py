@@ -157,7 +157,7 @@ def test_train_command_on_a_corpus(tmp_path, command, monkeypatch):
     status, _, error = command("train", "--data", data, "--resume")
     assert status == 2 and "say what to train" in error
     monkeypatch.setattr(
-        "qse.export.release.export_stream", lambda network, path, **_: graphs.delay(path)
+        "qse.export.graphs.export_stream", lambda network, path, **_: graphs.delay(path)
     )
     status, said, error = command("export", "runs/voicebank", tmp_path / "mine")
     assert status == 0 and "mine: step 2, " in said, error
