@@ -12,14 +12,13 @@ from .copied import Copied
 from .damage_text import named
 from .id3 import copy_tags, front_end, tags_in
 from .inspection import Inspection
-from .mp3_frames import Frames, rate_of, read_frames
+from .mp3_frames import FEW_ZEROS, Frames, rate_of, read_frames
 from .mp3_header import FirstFrame, first_frame
 from .tagged import Tagged
 
 if TYPE_CHECKING:
     import soundfile
 
-FEW_ZEROS = 64  # bytes: less than a tenth of a second of frames
 UNREAD = (  # frames that ffmpeg does not read as tags
     *("GEOB", "POPM", "PCNT", "SYLT", "UFID", "ETCO", "MCDI", "SYTC", "COMR", "ENCR", "OWNE"),
     "USER",

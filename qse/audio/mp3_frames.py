@@ -18,6 +18,7 @@ HALVINGS = {3: 0, 2: 1, 0: 2}  # of them, by the version
 # the first bytes of a frame of layer III: its sync word, version, and a bit rate
 HEAD = re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][\x10-\xef]", re.DOTALL)
 MOST_ZEROS = 4096  # bytes that a file may begin or end with
+FEW_ZEROS = 64  # bytes at its end: less than a tenth of a second of frames
 MOST_STUFFING = 16  # zeros between two frames; more are a hole, or the rest of a frame
 MOST_FALSE = 1 << 19  # places that look like a frame and are none
 MOST_LYRICS = (1 << 16) + 32  # bytes

@@ -14,7 +14,7 @@ from .damage_text import named
 from .file_edit import replace_bytes
 from .formats import BYTES, Layout, frame_bytes
 from .inspection import Inspection
-from .mp3_frames import read_frames
+from .mp3_frames import FEW_ZEROS, read_frames
 from .probe import Track
 from .short_file import SHORT, write_short
 from .stated_size import EDGES, NEAR
@@ -178,7 +178,9 @@ class Wav(Chunked):
         much is not read."""
         if file.subtype == "MPEG_LAYER_III" and self.container and (sound := self.container.sound):
             frames = read_frames(self.path, sound.at, sound.at + sound.size)
-            return named(frames.places(file.samplerate)) or super().hidden_damage(file)
+            is_blank = frames.zeros > FEW_ZEROS
+            zeros = [f"{frames.zeros} zeros follow its last frame"] if is_blank else []
+            return named([*frames.places(file.samplerate), *zeros]) or super().hidden_damage(file)
         if damage := self._untrue_block:
             return damage
         if self.container is None or not self._format or file.subtype not in BYTES:

@@ -119,6 +119,7 @@ def test_damaged_frames_of_mp3_in_wav(here, sound):
         whole[:at] + bytes(512) + whole[at + 512 :],
         whole[:at] + bytes([whole[at], whole[at + 1] ^ 8]) + whole[at + 2 :],
         whole[: at + 50] + whole[at + 51 :] + b"\0",
+        whole[:-1000] + bytes(1000),
     ):
         path.write_bytes(changed)
         assert "is damaged" in outcome(path)[1]
