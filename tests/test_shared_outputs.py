@@ -53,6 +53,7 @@ def foreign(link: Path, target: Path) -> None:
 
 def test_scores(shared, precious):
     store = Store(shared, ["name", "stamp"], {}, {"a": "1"})
+    store.begin()
     foreign(shared / "scores.csv", precious)
     with pytest.raises(PermissionError, match="it is a link"):
         store.add({"name": "a", "stamp": "1"})
