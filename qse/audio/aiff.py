@@ -25,6 +25,7 @@ class Aiff(Chunked):
     """A file of one of these kinds."""
 
     family = "AIFF"
+    dialect = AIFF
     formats = ("AIFF",)
     copies_to = ("AIFF",)
     muxer = "aiff"
@@ -33,10 +34,6 @@ class Aiff(Chunked):
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
         return "AIFF" if head[:4] == b"FORM" and head[8:12] in (b"AIFF", b"AIFC") else None
-
-    @classmethod
-    def dialect_of(cls, head: bytes) -> Dialect:
-        return AIFF
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         """Return how much is not read, or how many samples are lacking of those that the header

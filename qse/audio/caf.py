@@ -25,6 +25,7 @@ class Caf(Chunked):
     """A file of this kind."""
 
     family = "CAF"
+    dialect = CAF
     formats = ("CAF",)
     copies_to = ("CAF",)
     muxer = "caf"
@@ -32,10 +33,6 @@ class Caf(Chunked):
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
         return "CAF" if head[:4] == b"caff" else None
-
-    @classmethod
-    def dialect_of(cls, head: bytes) -> Dialect:
-        return CAF
 
     @cached_property
     def packets(self) -> Packets | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, ClassVar, Self
 
 from .bytes_behind import bytes_behind
 from .chunk_copy import chunk_names, copy_chunks
@@ -25,8 +25,10 @@ TEXTS = (b"LIST", b"INFO", b"id3 ", b"ID3 ", b"bext", b"iXML", b"axml", b"cue ",
 
 
 class Chunked(Inspection):
-    """A file of chunks; `container`: these. Behind an ID3 tag they are checked, not copied."""
+    """A file of chunks; `container`: these. Behind an ID3 tag they are checked, not copied.
+    `dialect`: their layout, where the family has one."""
 
+    dialect: ClassVar[Dialect]
     states_positions = True
     has_times = False
 
@@ -48,7 +50,7 @@ class Chunked(Inspection):
     @classmethod
     def dialect_of(cls, head: bytes) -> Dialect:
         """Return the layout of the chunks of a file of this family that begins with `head`."""
-        raise NotImplementedError
+        return cls.dialect
 
     @property
     def ends_early(self) -> bool:

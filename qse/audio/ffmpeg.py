@@ -89,7 +89,7 @@ class FfmpegDecoder:
         except EOFError:
             self._child.wait()
             printed = errors(self._child.messages())
-            self._close()
+            self._child.__exit__()
             if self._child.stalled:
                 reason = "ffmpeg gives no sound of it for a minute: convert it with ffmpeg first"
                 raise QseError(f"{self.name} is not read: {reason}") from None
@@ -102,7 +102,7 @@ class FfmpegDecoder:
         if self.inspection.states_positions:  # ffmpeg supposes some where a file states none
             self.channel_mask = self.inspection.channel_mask
         if fault := rate_fault(rate):
-            self._close()
+            self._child.__exit__()
             raise QseError(f"{self.name} {fault}")
         self._begin += self.inspection.lead(rate)
         self.layout = Layout(rate, channels, "WAV", _subtype(found), "FILE", _strings(self.media))
@@ -111,7 +111,7 @@ class FfmpegDecoder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
+        self._child.__exit__()
 
     def blocks(self, stop: float = math.inf) -> Iterator[np.ndarray]:
         """Yield samples in turn; see AudioReader."""
@@ -122,12 +122,14 @@ class FfmpegDecoder:
             if read >= stop:
                 break
         self._check(read, is_whole=read < stop)
-        self._close()
+        self._child.__exit__()
 
     def _check(self, read: int, is_whole: bool) -> None:
         """Set `damage`, or raise QseError, where `read` samples, the whole file or its beginning,
         are not what they were."""
-        status = self._child.wait() if is_whole else self._close()  # all messages have come then
+        if not is_whole:
+            self._child.__exit__()  # what it has said of these samples may not have arrived before
+        status = self._child.wait() if is_whole else 0
         printed = self._child.messages()
         self._refuse_displaced(printed)
         said = self._said(printed, is_whole)
@@ -183,10 +185,6 @@ class FfmpegDecoder:
             return "its end is missing"
         hidden = self.inspection.skipped_damage(self.layout.sample_rate)
         return hidden or last_message(b"\n".join(lines))
-
-    def _close(self) -> int:
-        self._child.__exit__()
-        return 0
 
 
 def is_readable(found: Inspection, name: str, salvage: bool) -> bool:

@@ -170,13 +170,15 @@ class Inspection(HeldFile):
 
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         """Return in words what a file lacks that is read all the same, None if it is whole."""
-        if file and (unread := self.unread()):
+        if file is None:
+            return None
+        if unread := self.unread():
             return f"{unread} bytes behind its samples are not read"
-        missing, stated = self._missing_bytes(file) if file else (0, 0)
+        missing, stated = self._missing_bytes(file)
         if missing > SLOPPY and is_open(stated) and not is_surely_open(stated):
             return f"its header states {stated} bytes of samples, {stated - missing} are there"
-        if not file or not 0 < missing <= SLOPPY or file.subtype not in BYTES:
-            return None  # more is a file that is cut
+        if not 0 < missing <= SLOPPY or file.subtype not in BYTES:  # more is a file that is cut
+            return None
         count = ceil(missing / frame_bytes(file.channels, file.subtype))
         return f"its header states {count} more samples than there are"
 
