@@ -54,7 +54,9 @@ def bench(
         from qse.audio.atomic_write import write_text
 
         try:
-            write_text(json, dumps(table.plain(), indent=1) + "\n", overwrite, is_named=True)
+            write_text(
+                json, dumps(table.plain(), indent=1) + "\n", overwrite, source=None, is_named=True
+            )
         except OSError as error:
             raise QseError(f"{json} cannot be written: {error.strerror}") from error
 

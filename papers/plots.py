@@ -160,5 +160,5 @@ def _write_cells(axis: Any, matrix: "Tensor") -> None:
 
 def save_figure(figure: Any, path: Path, dpi: int) -> None:
     """Write a figure as a PNG file, atomically."""
-    with atomic_path(path) as part:
+    with atomic_path(path, source=None) as part:
         figure.savefig(part, dpi=dpi, format="png")

@@ -52,7 +52,7 @@ class PublishedCheckpoint(Experiment):
                 f"names or shapes: {first[:200]}"
             ) from error
         out.mkdir(parents=True, exist_ok=True)
-        write_text(out / CONFIG, tomli_w.dumps({"model": model_table(network)}))
+        write_text(out / CONFIG, tomli_w.dumps({"model": model_table(network)}), source=None)
         save(out / "weights.safetensors", network.state_dict(), {})
         return (
             f"{parameter_count(network):,} parameters: qse evaluate {out}, qse export {out} MODEL"

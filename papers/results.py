@@ -28,7 +28,7 @@ def distinct(rows: Sequence[Row], *keys: str) -> list[Any]:
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:
     """Write a CSV file with the columns of the first row; floats with six significant digits."""
-    with atomic_path(path) as part, part.open("w", newline="") as file:
+    with atomic_path(path, source=None) as part, part.open("w", newline="") as file:
         table = csv.DictWriter(file, list(rows[0]))
         table.writeheader()
         for row in rows:
@@ -55,7 +55,7 @@ def write_markdown(path: Path, rows: Sequence[Row], *notes: str) -> None:
     paragraphs = [markdown(rows)]
     for note in notes:
         paragraphs.append(f"{note}\n")
-    write_text(path, "\n".join(paragraphs))
+    write_text(path, "\n".join(paragraphs), source=None)
 
 
 def write_results(stem: Path, table: Sequence[Row], curves: Sequence[Row], *notes: str) -> None:

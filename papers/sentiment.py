@@ -148,7 +148,7 @@ class Sentiment(TextTraining):
         optimizer = torch.optim.AdamW(network.parameters(), self.learning_rate)
         sizes: Row = {"epochs": self.epochs, "batch": self.batch, "warmup": self.warmup}
         curve = train_classifier(network, texts, held, optimizer, title=title, **sizes)
-        with atomic_path(_weights(out, arm, seed)) as part:
+        with atomic_path(_weights(out, arm, seed), source=None) as part:
             part.write_bytes(save(network.state_dict()))
         found = {"accuracy %": curve[-1]["accuracy %"]}
         return found | {"parameters": parameter_count(network.layers)}, curve

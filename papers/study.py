@@ -42,7 +42,8 @@ def run_all(path: Path, settings: Experiment, train: Train) -> tuple[list[Row], 
             if key not in stored:
                 row, curve = train(arm, seed, f"{key} ({number} of {total})")
                 stored[key] = {"row": row, "curve": curve}
-                write_text(path, json.dumps({"settings": fixed, "runs": stored}, indent=1))
+                text = json.dumps({"settings": fixed, "runs": stored}, indent=1)
+                write_text(path, text, source=None)
             name = {"arm": arm, "seed": seed}
             results.append(name | stored[key]["row"])
             curves += [name | row for row in stored[key]["curve"]]

@@ -89,7 +89,7 @@ class Mixers(OnDevice):
         headings = [column.heading for column in COLUMNS]
         cells = Table("mixers", COLUMNS, rows).cells()
         text = markdown_table([headings, *cells])
-        write_text(out / "mixers.md", text)
+        write_text(out / "mixers.md", text, source=None)
         return text.rstrip("\n")
 
     def _config(self, *changes: str) -> RunConfig:

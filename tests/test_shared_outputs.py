@@ -222,6 +222,6 @@ def test_nothing_is_appended_to_a_file_that_others_put_there(shared, precious, k
         path.touch()
         os.chown(path, 12345, 12345)
     with pytest.raises(PermissionError, match="another user, or is another file"):
-        open_to_append(path)
+        open_to_append(path, source=None)
     shared.chmod(0o755)
-    open_to_append(path).close()
+    open_to_append(path, source=None).close()

@@ -24,16 +24,17 @@ _unfinished: set[tuple[HeldFolder, str]] = set()
 
 @contextmanager
 def atomic_path(
-    path: Path, overwrite: bool = True, source: Path | None = None, is_named: bool = False
+    path: Path, overwrite: bool = True, *, source: Path | None, is_named: bool = False
 ) -> Iterator[Path]:
     """Yield the path of an empty temporary file in the folder of `path`; rename it to `path` at the
     end, remove it on an exception.
 
     If `path` is a link, it is replaced itself, or, if `is_named`, the file that it points to; see
     `target_folder`. A replaced file hands on its permissions, as far as they are no wider than
-    those of `source`. Without `overwrite`, raise FileExistsError if `path` exists at the end, also
-    where another process has just made it. On Linux the yielded path is that of a descriptor: it
-    must be written, not replaced.
+    those of `source`: the file that the content is made of, OWNER_ALONE, or None for what everybody
+    may read. Without `overwrite`, raise FileExistsError if `path` exists at the end, also where
+    another process has just made it. On Linux the yielded path is that of a descriptor: it must be
+    written, not replaced.
     """
     with (
         target_folder(path, is_named) as (folder, name),
@@ -44,7 +45,7 @@ def atomic_path(
 
 @contextmanager
 def claimed_path(
-    path: Path, overwrite: bool = True, source: Path | None = None, is_named: bool = False
+    path: Path, overwrite: bool = True, *, source: Path | None, is_named: bool = False
 ) -> Iterator[Path]:
     """Do what `atomic_path` does, in folders that are made if they are missing, for one process at
     a time: raise Claimed at once if another one writes `path`.
@@ -107,7 +108,7 @@ def _published(
         _unfinished.discard((folder, part))
 
 
-def open_to_append(path: Path, source: Path | None = None, is_named: bool = False) -> IO[bytes]:
+def open_to_append(path: Path, *, source: Path | None, is_named: bool = False) -> IO[bytes]:
     """Open a file to append to it, in the folder that `target_folder` enters; its permissions are
     then no wider than those of `source`.
 
@@ -146,9 +147,16 @@ def remove(path: Path) -> None:
         folder.remove(path.name)
 
 
-def write_text(path: Path, text: str, overwrite: bool = True, is_named: bool = False) -> None:
+def write_text(
+    path: Path,
+    text: str,
+    overwrite: bool = True,
+    *,
+    source: Path | None,
+    is_named: bool = False,
+) -> None:
     """Write `text` to `path` atomically, in UTF-8; see `atomic_path`."""
-    with atomic_path(path, overwrite, is_named=is_named) as part:
+    with atomic_path(path, overwrite, source=source, is_named=is_named) as part:
         part.write_text(text, encoding="utf-8")
 
 

@@ -64,7 +64,7 @@ def write(
     written = 0
     fault = None
     limited = layout.clips and not layout.subtype.startswith(CLIPPED)
-    with atomic_target(target, overwrite, source, is_named) as part:
+    with atomic_target(target, overwrite, source=source, is_named=is_named) as part:
         try:
             with _create(part, layout, target) as file:
                 if keep_partial:
@@ -174,12 +174,12 @@ def check_written(path: Path, samples: int) -> None:
 
 @contextmanager
 def atomic_target(
-    target: Path, overwrite: bool, source: Path | None = None, is_named: bool = False
+    target: Path, overwrite: bool, *, source: Path | None, is_named: bool = False
 ) -> Iterator[Path]:
     """Yield a temporary path for `target`, as `claimed_path`, and turn its errors into QseError."""
     try:
         check_target(target, overwrite)
-        with claimed_path(target, overwrite, source, is_named) as part:
+        with claimed_path(target, overwrite, source=source, is_named=is_named) as part:
             yield part
     except Claimed as error:
         cure = "wait for its end, or name another output"
@@ -202,7 +202,7 @@ class _Discarded(Exception):
 
 def try_target(target: Path, overwrite: bool) -> None:
     """Make the folder of `target`. Raises QseError if `target` could not be written there."""
-    with suppress(_Discarded), atomic_target(target, overwrite, is_named=True):
+    with suppress(_Discarded), atomic_target(target, overwrite, source=None, is_named=True):
         raise _Discarded
 
 

@@ -65,7 +65,7 @@ class Journal:
             self._marks = Marks(self._lock)
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
-            self._file = open_to_append(path, source, is_named=True)
+            self._file = open_to_append(path, source=source, is_named=True)
         except OSError as error:
             raise QseError(
                 f"{path} cannot be written: {error.strerror}; name another manifest"
@@ -173,7 +173,7 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         if is_open:
-            self._file = open_to_append(self.path, self._source, is_named=True)
+            self._file = open_to_append(self.path, source=self._source, is_named=True)
 
 
 def _locked(path: Path) -> IO[bytes]:

@@ -54,7 +54,7 @@ def write(
 
     Raises QseError if that fails, or if it exists.
     """
-    with atomic_target(path, overwrite, source) as part, zipfile.ZipFile(part, "w") as file:
+    with atomic_target(path, overwrite, source=source) as part, zipfile.ZipFile(part, "w") as file:
         file.writestr(zipfile.ZipInfo(INDEX, DATE), index.text())
         for number, data in enumerate(shards):
             file.writestr(zipfile.ZipInfo(shard_name(number), DATE), data)

@@ -159,7 +159,7 @@ class CorpusCache:
         if not index.lengths:
             remove(self._samples)  # a run that has mapped it keeps its data
         source = strictest(path for _, path in missing)
-        with open_to_append(self._samples, source) as file:
+        with open_to_append(self._samples, source=source) as file:
             file.truncate(index.bytes)  # what was written after the index
             saved = time.monotonic()
             for first in range(0, len(missing), FILES_AT_ONCE):
@@ -200,13 +200,14 @@ class CorpusCache:
             "lengths": list(index.lengths.values()),
             "skipped": list(index.skipped.items()),
         }
-        write_text(self._json, json.dumps(content))
+        write_text(self._json, json.dumps(content), source=self._samples)
 
     def _report(self, index: Index, faults: list[str]) -> None:
         """Write the list of files that cannot be read. QseError if they are not left out."""
         listed = dict.fromkeys([*index.skipped.values(), *faults])
         if listed:
-            write_text(self.unreadable, "".join(f"{fault}\n" for fault in listed))
+            text = "".join(f"{fault}\n" for fault in listed)
+            write_text(self.unreadable, text, source=self._samples)
         else:
             remove(self.unreadable)
         if not self.skip:

@@ -120,7 +120,7 @@ class DecodedParts:
                 start = self._end(stream)
                 extents[stream] = Extent(start, [], [])
                 _make_own(self.samples(stream))
-                file = stack.enter_context(open_to_append(self.samples(stream), part.path))
+                file = stack.enter_context(open_to_append(self.samples(stream), source=part.path))
                 file.truncate(2 * start)  # what a killed process has left
                 files[stream] = file
             threads = max(1, cores() - 1)
@@ -139,7 +139,7 @@ class DecodedParts:
         for (kind, rate), extent in extents.items():
             rows.append([kind, rate, extent.start, extent.lengths, extent.groups])
         text = json.dumps({**content, "streams": rows})
-        write_text(self.folder / f"{part.identity}.json", text)
+        write_text(self.folder / f"{part.identity}.json", text, source=part.path)
 
     def _decoded(self, part: BundlePart, number: int) -> list[tuple[Stream, str, np.ndarray]]:
         """Decode a shard: the stream, the group and the samples (int16) of each recording."""

@@ -57,7 +57,10 @@ class PartSchedule:
     def add(self, rows: list[TakenIn]) -> None:
         """Add rows to the table, which is rewritten atomically."""
         table = [*self.rows(), *rows]
-        with atomic_path(self.path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        with (
+            atomic_path(self.path, source=None) as part,
+            part.open("w", newline="", encoding="utf-8") as file,
+        ):
             writer = csv.DictWriter(file, [field.name for field in fields(TakenIn)])
             writer.writeheader()
             for row in table:

@@ -80,8 +80,9 @@ class Evaluation:
             for column, group_of in groups.items():
                 results["groups"][column] = self._of_groups(dict(group_of))
         text = self.text(groups)
-        write_text(folder / "summary.md", text)
-        write_text(folder / "summary.json", json.dumps(results, indent=2) + "\n")
+        write_text(folder / "summary.md", text, source=None)
+        text_of_all = json.dumps(results, indent=2) + "\n"
+        write_text(folder / "summary.json", text_of_all, source=None)
         return text
 
     def plot(self) -> None:

@@ -135,7 +135,7 @@ def _save(figure: Any, path: Path, source: Path | None = None, overwrite: bool =
         raise QseError(f"{path}: a picture is a PNG; name one that ends in .png")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path, overwrite, source) as part:
+        with atomic_path(path, overwrite, source=source) as part:
             figure.savefig(part, dpi=150, format="png")
     except OSError as error:
         raise QseError(

@@ -63,7 +63,7 @@ class Store:
         """Drop what is there and does not hold any more; done by the first row, so that an
         evaluation that cannot begin leaves it."""
         if not self._has_begun:
-            write_text(self._settings, self._text)
+            write_text(self._settings, self._text, source=None)
             remove(self._summary)
             self.write(self.rows)
             self._has_begun = True
@@ -72,13 +72,13 @@ class Store:
         """Append a row; it is on disk when this returns."""
         self.begin()
         self.rows.append(row)
-        with TextIOWrapper(open_to_append(self._table), **FORM) as file:
+        with TextIOWrapper(open_to_append(self._table, source=None), **FORM) as file:
             csv.DictWriter(file, self.columns).writerow(_guarded(row))
 
     def write(self, rows: list[Row]) -> None:
         """Replace the table by `rows` atomically."""
         with (
-            atomic_path(self._table) as beside,
+            atomic_path(self._table, source=None) as beside,
             beside.open("w", **FORM) as file,
         ):
             writer = csv.DictWriter(file, self.columns)

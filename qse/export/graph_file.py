@@ -22,14 +22,15 @@ def publish(
     metadata: Mapping[str, object],
     difference: Callable[[Path], float],
     tolerance: float,
+    source: Path | None = None,
 ) -> None:
     """Write a graph beside `path` with `write`, add `metadata`, and rename it to `path` if it
-    agrees with torch.
+    agrees with torch. source: see `atomic_path`; None for a network in memory.
 
     Raises QseError, and leaves `path` as it was, when ONNX Runtime does not run the graph, or
     `difference` of the graph is above `tolerance`, or not a number.
     """
-    with atomic_path(path) as beside:
+    with atomic_path(path, source=source) as beside:
         write(beside)
         _describe(beside, metadata)
         try:

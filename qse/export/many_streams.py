@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..audio.file_mode import restrict, strictest
+from ..audio.file_mode import strictest
 from ..errors import QseError
 from ..model_folder import CONFIG, STREAMS_GRAPH, weights_of
 from ..networks import Network, TwoGrids
@@ -48,9 +48,17 @@ class ManyWaveSteps(WaveStep):
 
 
 def export_many_streams(
-    network: Network, path: Path, *, name: str, version: str, licence: str = "Apache-2.0"
+    network: Network,
+    path: Path,
+    *,
+    name: str,
+    version: str,
+    licence: str = "Apache-2.0",
+    source: Path | None = None,
 ) -> None:
     """Write the graph of many streams of `network` to `path`, replacing a file that is there.
+
+    source: a file whose permissions the graph does not exceed.
 
     Raises QseError, and leaves `path` as it was, for a network that cannot stream or runs on two
     grids of frames, and when ONNX Runtime and torch differ by more than TOLERANCE.
@@ -66,6 +74,7 @@ def export_many_streams(
         metadata,
         lambda beside: disagreement(network, beside),
         TOLERANCE,
+        source,
     )
 
 
@@ -80,9 +89,9 @@ def add_many_streams(folder: Path, licence: str = "Apache-2.0") -> None:
     if engine.second_grid:
         raise QseError(f"{folder}: runs on two grids of frames, and a graph of many streams on one")
     about = {"name": engine.name, "version": engine.version, "licence": licence}
-    path = folder / STREAMS_GRAPH
-    export_many_streams(network.at(engine.sample_rate), path, **about)
-    restrict(path, strictest([folder / CONFIG, weights_of(folder)]))
+    origin = strictest([folder / CONFIG, weights_of(folder)])
+    lower = network.at(engine.sample_rate)
+    export_many_streams(lower, folder / STREAMS_GRAPH, **about, source=origin)
     seal(folder)
 
 

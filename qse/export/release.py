@@ -87,7 +87,8 @@ def release(
         if whole:
             if (run / CHECKPOINT).is_file():
                 _keep_checkpoint(run, new, network.size)
-            write_text(new / CONFIG, (run / CONFIG).read_text(encoding="utf-8"))
+            text = (run / CONFIG).read_text(encoding="utf-8")
+            write_text(new / CONFIG, text, source=run / CONFIG)
         else:
             write_config(new / CONFIG, config, network)
         if graphs.many_streams:
@@ -96,7 +97,7 @@ def release(
         for file, part in parts.items():
             costs[part.config.sample_rate] = measure_cost(part, load(new / file))
         card = Card(name, model, config, header, costs, options, scores)
-        write_text(new / CARD, card.text())
+        write_text(new / CARD, card.text(), source=None)
         _restrict(new, [run, *others])
     return costs
 

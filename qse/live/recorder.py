@@ -137,7 +137,9 @@ class Recorder:
         """
         if os.name != "nt":  # where an open file cannot be renamed
             try:
-                with atomic_path(self.path, self._overwrite, OWNER_ALONE, is_named=True) as part:
+                with atomic_path(
+                    self.path, self._overwrite, source=OWNER_ALONE, is_named=True
+                ) as part:
                     part.write_bytes(bytes(ROOM))
                     return self._open(native(part))
             except PermissionError:  # a file in a folder in which no other can be made

@@ -70,7 +70,7 @@ def install(options: Sequence[str]) -> Path:
     path = unit_path()
     before = path.read_text(encoding="utf-8") if path.exists() else None
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, unit_text(options))
+    write_text(path, unit_text(options), source=None)
     try:
         systemctl("--user", "daemon-reload")
         systemctl("--user", "enable", NAME)
@@ -80,7 +80,7 @@ def install(options: Sequence[str]) -> Path:
             systemctl("--user", "disable", NAME, check=False)
             path.unlink(missing_ok=True)
         else:
-            write_text(path, before)
+            write_text(path, before, source=None)
         raise
     return path
 

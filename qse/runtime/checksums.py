@@ -19,7 +19,7 @@ def seal(folder: str | Path) -> None:
         path = Path(folder) / name
         if path.is_file():
             lines.append(f"{sha256_of(path)}  {name}\n")
-    write_text(Path(folder) / CHECKSUMS, "".join(lines))
+    write_text(Path(folder) / CHECKSUMS, "".join(lines), source=None)
 
 
 def verify(path: Path) -> None:

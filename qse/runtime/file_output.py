@@ -179,7 +179,7 @@ def _write_media(
     need_ffmpeg(str(job.target))
     with (
         _place(job, options) as path,
-        atomic_target(path, options.overwrite, job.source, job.is_named) as part,
+        atomic_target(path, options.overwrite, source=job.source, is_named=job.is_named) as part,
         private_folder() as folder,
     ):
         origin = first.inspection.readable_by_ffmpeg(first.layout, folder)

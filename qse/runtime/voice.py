@@ -76,7 +76,7 @@ class Voice:
         file, unless `overwrite`, and where `path` cannot be written."""
         entries = {name: entry.tolist() for name, entry in self.entries.items()}
         content = {"qse voice": 1, "model": self.model, "version": self.version, "entries": entries}
-        with atomic_target(path, overwrite, OWNER_ALONE, is_named=True) as part:
+        with atomic_target(path, overwrite, source=OWNER_ALONE, is_named=True) as part:
             part.write_text(json.dumps(content), encoding="utf-8")
 
 

@@ -77,7 +77,7 @@ def write_config(path: Path, config: RunConfig, network: Network, overwrite: boo
             if not _holds(path, text):
                 raise QseError(f"{path}: would be replaced; name another folder, or delete it")
             return
-        write_text(path, text, overwrite)
+        write_text(path, text, overwrite, source=None)
     except OSError as error:
         raise QseError(
             f"{path.parent}: cannot write there ({error.strerror}); name another folder"

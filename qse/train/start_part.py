@@ -39,7 +39,7 @@ def write(path: Path, start: str | Path, python_version: str = "", overwrite: bo
     found = _start_files(start)
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
-        atomic_target(path, overwrite, strictest(found)) as part,
+        atomic_target(path, overwrite, source=strictest(found)) as part,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file,
         tempfile.TemporaryDirectory() as folder,
     ):

@@ -192,7 +192,7 @@ class MetricsLog:
             axes.grid(alpha=0.3)
             if len(lines) > 1:
                 axes.legend()
-        with atomic_path(self.folder / "curves.png") as part:
+        with atomic_path(self.folder / "curves.png", source=None) as part:
             figure.savefig(part, dpi=110, format="png")
 
     def _add_events(self, table: str, row: dict[str, float]) -> None:
@@ -217,7 +217,7 @@ class MetricsLog:
         columns: dict[str, None] = {}
         for row in rows:
             columns |= dict.fromkeys(row)
-        with atomic_path(path) as partial, partial.open("w", newline="") as file:
+        with atomic_path(path, source=None) as partial, partial.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(columns), restval="nan")
             writer.writeheader()
             for row in rows:

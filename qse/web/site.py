@@ -168,7 +168,7 @@ def write_site(site: Site, folder: Path) -> None:
             raise QseError(f"{link} is a link: remove it, or name an empty or a new folder")
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with atomic_path(target, overwrite=is_export) as part:
+            with atomic_path(target, overwrite=is_export, source=None) as part:
                 part.write_bytes(content)
         except FileExistsError as error:
             raise QseError(f"{target} has come meanwhile: name an empty or a new folder") from error

@@ -45,12 +45,15 @@ def test_a_link_under_a_name_that_was_found_is_replaced_itself(tmp_path):
     (there := tmp_path / "there.txt").write_text("precious")
     for name in ("text", "path", "log", "none"):
         (tmp_path / name).symlink_to(there)
-    write_text(tmp_path / "text", "new")
-    with atomic_path(tmp_path / "path") as part:
+    write_text(tmp_path / "text", "new", source=None)
+    with atomic_path(tmp_path / "path", source=None) as part:
         part.write_text("new")
-    with pytest.raises(OSError), open_to_append(tmp_path / "log"):
+    with pytest.raises(OSError), open_to_append(tmp_path / "log", source=None):
         pass
-    with pytest.raises(FileExistsError), atomic_path(tmp_path / "none", overwrite=False) as part:
+    with (
+        pytest.raises(FileExistsError),
+        atomic_path(tmp_path / "none", overwrite=False, source=None) as part,
+    ):
         part.write_text("new")
     assert (tmp_path / "text").read_text() == (tmp_path / "path").read_text() == "new"
     assert there.read_text() == "precious" and (tmp_path / "none").is_symlink()
@@ -62,13 +65,19 @@ def test_atomic_path_replaces_no_pipe(tmp_path):
     (tmp_path / "link").symlink_to("pipe")
     for name in ("pipe", "link"):
         path = tmp_path / name
-        with pytest.raises(OSError, match="regular"), atomic_path(path, is_named=True) as part:
+        with (
+            pytest.raises(OSError, match="regular"),
+            atomic_path(path, is_named=True, source=None) as part,
+        ):
             part.write_text("text")
     assert (tmp_path / "pipe").is_fifo() and len(list(tmp_path.iterdir())) == 2
 
 
 def test_atomic_path_refuses_what_another_process_made(tmp_path):
-    with pytest.raises(FileExistsError), atomic_path(tmp_path / "a.txt", overwrite=False) as part:
+    with (
+        pytest.raises(FileExistsError),
+        atomic_path(tmp_path / "a.txt", overwrite=False, source=None) as part,
+    ):
         part.write_text("second")
         (tmp_path / "a.txt").write_text("first")
     assert (tmp_path / "a.txt").read_text() == "first" and len(list(tmp_path.iterdir())) == 1
@@ -78,7 +87,7 @@ def test_atomic_path_refuses_what_another_process_made(tmp_path):
 def test_atomic_path_renames_without_hard_links(tmp_path, monkeypatch, link):
     if link:
         monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(link))
-    with atomic_path(tmp_path / "a.txt", overwrite=False) as part:
+    with atomic_path(tmp_path / "a.txt", overwrite=False, source=None) as part:
         part.write_text("text")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
@@ -89,7 +98,7 @@ def test_atomic_path_takes_names_of_250_characters(tmp_path):
 
 
 def test_discard_unfinished_removes_temporary_files(tmp_path):
-    with pytest.raises(FileNotFoundError), atomic_path(tmp_path / "a.txt") as part:
+    with pytest.raises(FileNotFoundError), atomic_path(tmp_path / "a.txt", source=None) as part:
         part.write_text("text")
         discard_unfinished()
         assert not list(tmp_path.iterdir())
@@ -138,10 +147,10 @@ write(Path({str(tmp_path / "a.wav")!r}), endless(), WAV)
 @pytest.mark.skipif(os.name != "posix", reason="removes an open file")
 def test_a_program_of_a_killed_process_does_not_disturb_the_next_one(tmp_path):
     """ffmpeg goes on when qse is killed: it wrote into the temporary file of the next run."""
-    with claimed_path(tmp_path / "a.txt") as part:
+    with claimed_path(tmp_path / "a.txt", source=None) as part:
         part.write_text("first")
         orphan = part.open("a")
-    with orphan, claimed_path(tmp_path / "a.txt") as again:
+    with orphan, claimed_path(tmp_path / "a.txt", source=None) as again:
         again.write_text("whole")
         orphan.write("of the orphan")
         orphan.flush()
@@ -168,7 +177,10 @@ def test_claimed_path_without_locks_differs_for_each_writer(tmp_path, monkeypatc
     monkeypatch.setattr(
         claim, "lock", lambda file: (_ for _ in ()).throw(OSError(95, "not supported"))
     )
-    with claimed_path(tmp_path / "a.txt") as one, claimed_path(tmp_path / "a.txt") as two:
+    with (
+        claimed_path(tmp_path / "a.txt", source=None) as one,
+        claimed_path(tmp_path / "a.txt", source=None) as two,
+    ):
         assert one != two
         one.write_text("one")
         two.write_text("two")

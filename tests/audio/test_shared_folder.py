@@ -138,7 +138,7 @@ def test_folder_exchanged_while_it_is_written(shared, tmp_path, monkeypatch, ste
 def test_names_of_parts_are_random_and_recorded_in_the_lock(shared):
     names = []
     for _ in range(2):
-        with claimed_path(shared / "a.wav"):
+        with claimed_path(shared / "a.wav", source=None):
             (part,) = shared.glob(".qse-*.part")
             (lock,) = shared.glob(".qse-*.lock")
             assert lock.read_text() == part.name and mode(part) == mode(lock) == 0o600
@@ -154,11 +154,11 @@ def test_lock_of_another_user_is_neither_read_nor_written(shared, monkeypatch):
     lock.write_text(other.name)
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    with claimed_path(shared / "a.wav"):
+    with claimed_path(shared / "a.wav", source=None):
         assert lock.read_text() == other.name and other.exists()
     lock.write_text("../precious")
     monkeypatch.setattr(os, "geteuid", lambda: mine)
-    with claimed_path(shared / "a.wav"):
+    with claimed_path(shared / "a.wav", source=None):
         assert other.exists()
 
 
@@ -218,15 +218,18 @@ def test_folders_and_links_on_the_way_are_entered_as_the_system_does(tmp_path, m
     (tmp_path / "absolute").symlink_to(tmp_path / "x")
     monkeypatch.chdir(tmp_path / "x")
     for name in ("../link/../b.txt", "../absolute/y/.././c.txt", "new/d.txt", "./y/e.txt"):
-        with claimed_path(Path(name)) as part:
+        with claimed_path(Path(name), source=None) as part:
             part.write_text(name)
         assert Path(os.path.realpath(name)).read_text() == name
     (tmp_path / "x" / "loop").symlink_to("loop")
-    with pytest.raises(OSError, match="symbolic links"), atomic_path(Path("loop/a.txt")):
+    with (
+        pytest.raises(OSError, match="symbolic links"),
+        atomic_path(Path("loop/a.txt"), source=None),
+    ):
         pass
-    with pytest.raises(OSError), atomic_path(Path("..")):
+    with pytest.raises(OSError), atomic_path(Path(".."), source=None):
         pass
-    with pytest.raises(NotADirectoryError), atomic_path(Path("b.txt/a")):
+    with pytest.raises(NotADirectoryError), atomic_path(Path("b.txt/a"), source=None):
         pass
 
 

@@ -162,9 +162,9 @@ def test_a_file_that_grows_becomes_stricter_only(tmp_path):
     path = tmp_path / "a"
     path.write_text("a")
     path.chmod(0o640)
-    open_to_append(path).close()
+    open_to_append(path, source=None).close()
     assert mode(path) == 0o640
-    open_to_append(path, noise(tmp_path / "b.wav", 0o644)).close()
+    open_to_append(path, source=noise(tmp_path / "b.wav", 0o644)).close()
     assert mode(path) == 0o640
-    open_to_append(path, noise(tmp_path / "c.wav", 0o600)).close()
+    open_to_append(path, source=noise(tmp_path / "c.wav", 0o600)).close()
     assert mode(path) == 0o600

@@ -106,6 +106,13 @@ def test_many_streams_of_a_private_model_are_private(network, exported, tmp_path
     assert stat.S_IMODE((tmp_path / "model-streams.onnx").stat().st_mode) == 0o600
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_a_graph_is_no_more_readable_than_its_source_from_the_beginning(network, tmp_path):
+    (source := tmp_path / "weights").touch(0o600)
+    export_many_streams(network, tmp_path / "model.onnx", **ABOUT, source=source)
+    assert stat.S_IMODE((tmp_path / "model.onnx").stat().st_mode) == 0o600
+
+
 def test_many_streams_are_added_to_a_model_folder(network, exported, tmp_path):
     folder = tmp_path / "tiny"
     write_config(folder / "config.toml", CONFIG, network)

@@ -240,12 +240,12 @@ def test_recorder_and_denoise_refuse_each_other(tmp_path):
     recorder = Recorder(tmp_path / "both.wav", 16000, 2)
     with (
         pytest.raises(QseError, match="is being written"),
-        atomic_target(tmp_path / "both.wav", overwrite=True),
+        atomic_target(tmp_path / "both.wav", overwrite=True, source=None),
     ):
         pass
     recorder.close()
     with (
-        atomic_target(tmp_path / "both.wav", overwrite=True),
+        atomic_target(tmp_path / "both.wav", overwrite=True, source=None),
         pytest.raises(QseError, match="is being written"),
     ):
         Recorder(tmp_path / "both.wav", 16000, 2, overwrite=True)

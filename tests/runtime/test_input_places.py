@@ -121,7 +121,7 @@ def test_group_of_several_users_may_write(tmp_path):
         os.setegid(100)
         assert private_folder.is_shared(folder.stat())
         with pytest.raises(PermissionError, match="another user"):
-            open_to_append(folder / "out.jsonl")
+            open_to_append(folder / "out.jsonl", source=None)
     finally:
         os.setegid(own)
     os.chown(folder, 0, 0)
