@@ -5,9 +5,11 @@ former ones when all are written. Other files in it, its permissions and what is
 import os
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from errno import EIO
+from filecmp import cmp
 from pathlib import Path
 from shutil import copy2, copyfile
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
 from .atomic_write import atomic_path, remove
 from .folder_path import entered_folder, held_folder
@@ -87,7 +89,10 @@ def _files(folder: Path) -> list[Path]:
 def _replace(new: Path, target: Path, left_out: Collection[str], former: Path) -> None:
     """Copy the files below `new` to `target`, where they appear when all are copied, and remove
     those that are `left_out`; put the former files back if that fails. `former`: where those are
-    kept meanwhile."""
+    kept meanwhile.
+
+    Raises OSError, which names where the former files are, if they cannot be put back.
+    """
     files = _files(new)
     for path in (*files, *map(Path, left_out)):
         if (target / path).is_file() and not (target / path).is_symlink():
@@ -101,8 +106,25 @@ def _replace(new: Path, target: Path, left_out: Collection[str], former: Path) -
                 copyfile(new / path, part)
         for name in left_out:
             remove(target / name)
-    except BaseException:
-        for path in _files(former):
-            with atomic_path(target / path, source=former / path) as part:
-                copyfile(former / path, part)
-        raise
+    except BaseException as reason:
+        if _is_put_back(former, target):
+            raise
+        kept = Path(mkdtemp(prefix="qse-former-"))
+        former.rename(kept / target.name)
+        cause = reason.strerror if isinstance(reason, OSError) else reason
+        text = f"{cause}; the former files could not be put back: they are in {kept / target.name}"
+        raise OSError(EIO, text, str(target)) from reason
+
+
+def _is_put_back(former: Path, target: Path) -> bool:
+    """Copy the files below `former` to `target` where they are not there; return whether all are
+    there then."""
+    whole = True
+    for path in _files(former):
+        try:
+            if not (target / path).is_file() or not cmp(former / path, target / path, False):
+                with atomic_path(target / path, source=former / path) as part:
+                    copyfile(former / path, part)
+        except OSError:
+            whole = False
+    return whole

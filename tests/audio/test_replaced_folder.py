@@ -1,6 +1,7 @@
 """Files of a folder that are replaced are there at any moment; others, and the folder, stay."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -100,3 +101,26 @@ def test_a_failure_in_the_middle_puts_former_files_back(mine, monkeypatch):
         for name in ("model", "second"):
             (new / name).write_text("new")
     assert content(mine) == OLD and refused
+
+
+def test_former_files_that_cannot_be_put_back_are_kept_elsewhere(mine, monkeypatch):
+    """As on a disk that fails: one file is replaced, no other one can be."""
+    replace = os.replace
+    done = []
+
+    def failing(part, name, **settings):
+        done.append(name)
+        if len(done) > 1:
+            raise OSError(5, "Input/output error")
+        replace(part, name, **settings)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with (
+        pytest.raises(OSError, match="the former files could not be put back") as caught,
+        replaced_folder(mine, ["model", "second", "left"]) as new,
+    ):
+        for name in ("model", "second"):
+            (new / name).write_text("new")
+    kept = Path(caught.value.strerror.rpartition(" ")[2])
+    assert content(kept) == {name: "old" for name in ("model", "second", "left")}
+    shutil.rmtree(kept.parent)
