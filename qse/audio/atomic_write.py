@@ -11,10 +11,11 @@ import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from shutil import copyfileobj
 from typing import IO
 
 from .claim import claim_in
-from .file_mode import set_mode
+from .file_mode import is_wider, set_mode
 from .folder_path import entered_folder, target_folder
 from .held_folder import HeldFolder
 from .private_folder import is_shared
@@ -110,7 +111,8 @@ def _published(
 
 def open_to_append(path: Path, *, source: Path | None, is_named: bool = False) -> IO[bytes]:
     """Open a file to append to it, in the folder that `target_folder` enters; its permissions are
-    then no wider than those of `source`.
+    then no wider than those of `source`. If they were, a copy takes its place, which nobody has
+    open.
 
     Raises PermissionError for a link that is not followed, and for a file that others may have put
     there: of another user, or with a second name.
@@ -124,12 +126,23 @@ def open_to_append(path: Path, *, source: Path | None, is_named: bool = False) -
             os.close(descriptor)
             reason = "it belongs to another user, or is another file as well"
             raise PermissionError(errno.EPERM, reason, name)
-    state = os.fstat(descriptor)
-    if not state.st_size:
-        set_mode(descriptor, None, source)
-    elif source and _is_own(state):
-        set_mode(descriptor, state, source)
+        state = os.fstat(descriptor)
+        if not state.st_size:
+            set_mode(descriptor, None, source)
+        elif source and _is_own(state) and is_wider(descriptor, source):
+            os.close(descriptor)
+            _replace_by_copy(folder, name, source)
+            descriptor = folder.open(name, os.O_WRONLY | os.O_APPEND)
     return os.fdopen(descriptor, "ab")
+
+
+def _replace_by_copy(folder: HeldFolder, name: str, source: Path) -> None:
+    with (
+        os.fdopen(folder.open(name, os.O_RDONLY), "rb") as file,
+        _published(folder, name, True, source) as part,
+        part.open("wb") as copy,
+    ):
+        copyfileobj(file, copy)
 
 
 def _is_foreign(descriptor: int) -> bool:

@@ -76,8 +76,7 @@ class FfmpegDecoder:
         count = len(self.media.tracks) if self.media else 1
         if 0 < count < track:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
-        found = self.media.tracks[track - 1] if self.media and self.media.tracks else None
-        self._track = found
+        self._track = found = self.media.tracks[track - 1] if self.media and count else None
         self._begin = found.begin if found else 0.0
         rate = self.inspection.first_rate
         options = ["-map", f"0:a:{track - 1}", *timing(self.inspection.has_times, found, rate)]
@@ -134,7 +133,7 @@ class FfmpegDecoder:
         self._refuse_displaced(printed)
         said = self._said(printed, is_whole)
         jumps = jumps_text(printed, self.layout.sample_rate, self._begin)
-        doubts = self._doubts(printed, read) if is_whole else ()
+        doubts = self._doubts(printed, read if is_whole else None)
         if status or said:
             reason = said or f"ffmpeg ended with status {status}"
             reason = f"{reason}; {jumps}" if jumps else reason
@@ -160,14 +159,17 @@ class FfmpegDecoder:
         if reason := displaced_text(printed, self.layout.sample_rate, self._begin):
             raise QseError(f"{self.name} is not read: {reason}; convert it with ffmpeg first")
 
-    def _doubts(self, printed: bytes, read: int) -> Iterator[str | None]:
-        """Yield in words what may be missing from `read` samples, which ffmpeg calls no error."""
+    def _doubts(self, printed: bytes, read: int | None) -> Iterator[str | None]:
+        """Yield in words what may be missing, and ffmpeg calls no error. read: samples of the whole
+        file; None if only its beginning was read."""
         if self._track is None:
             return
         if self.inspection.kind is None and suffix_of(self.inspection.path) in FOREIGN:
             yield "it does not begin like a file of its name"
         yield self.inspection.missing_at_end(None)
         yield from unread(printed, self._track.index)
+        if read is None:
+            return
         stated = self.inspection.stated_seconds(self._track)
         missing = stated - read / self.layout.sample_rate
         if missing > TOLERATED:

@@ -31,6 +31,13 @@ def set_mode(descriptor: int, replaced: os.stat_result | None, source: Path | No
         os.fchmod(descriptor, mode & (allowed(source, own.st_gid) if source else 0o777))
 
 
+def is_wider(descriptor: int, source: Path) -> bool:
+    """Return whether an open file has permissions that others do not have on `source`."""
+    own = os.fstat(descriptor)
+    mode = stat.S_IMODE(own.st_mode) & 0o777
+    return hasattr(os, "fchmod") and bool(mode & ~allowed(source, own.st_gid))
+
+
 def restrict(path: Path, source: Path | None) -> None:
     """Take from a file the permissions that others do not have on `source`, as `set_mode`."""
     if source and hasattr(os, "fchmod"):

@@ -22,6 +22,7 @@ TECHNICAL = (
     "number_of_bytes",
     "waveformatextensible_channel_mask",
     "language",
+    "itunsmpb",  # samples that the encoder added
 )
 
 

@@ -11,10 +11,15 @@ from pathlib import Path
 from .damage_text import note
 from .file_bytes import FileBytes
 from .id3_frames import tag_size
-from .mp3_header import MP3_RATES, header_place, holds_beginning, stated_frames
+from .mp3_header import (
+    HALVINGS,
+    SAMPLE_RATES,
+    frame_form,
+    header_place,
+    holds_beginning,
+    stated_frames,
+)
 
-SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1
-HALVINGS = {3: 0, 2: 1, 0: 2}  # of them, by the version
 # the first bytes of a frame of layer III: its sync word, version, and a bit rate
 HEAD = re.compile(rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb][\x10-\xef]", re.DOTALL)
 MOST_ZEROS = 4096  # bytes that a file may begin or end with
@@ -65,7 +70,7 @@ def has_frames(data: bytes) -> bool:
     for found in HEAD.finditer(data):
         at = found.start()
         count = 0
-        while count < CHAIN and (size := _frame(data[at : at + 4])[0]):
+        while count < CHAIN and (size := frame_form(data[at : at + 4])[0]):
             at += size
             count += 1
         if count == CHAIN:
@@ -131,10 +136,10 @@ def _frames(data: FileBytes) -> Iterator[tuple[int, int, int]]:
     end = -1
     false = 0
     while false < MOST_FALSE and (at := data.search(HEAD, at, 3)) >= 0:
-        size, length = _frame(data[at : at + 4])
+        size, length = frame_form(data[at : at + 4])
         behind = data[at + size : at + size + 4]
         # behind a frame; elsewhere another one has to follow
-        if size and (at == end or _frame(behind)[0]):
+        if size and (at == end or frame_form(behind)[0]):
             yield at, size, length
             at += size
             end = at
@@ -162,7 +167,7 @@ def behind_tags(data: FileBytes, at: int, stop: int) -> int:
 
 def rate_of(header: bytes) -> int:
     """Return the sample rate of the frame with this header in Hz, 0 if it is no such header."""
-    if not _frame(header)[0]:
+    if not frame_form(header)[0]:
         return 0
     return SAMPLE_RATES[header[2] >> 2 & 3] >> HALVINGS[header[1] >> 3 & 3]
 
@@ -170,19 +175,3 @@ def rate_of(header: bytes) -> int:
 def _form(header: bytes) -> tuple[int, int, bool]:
     """Return version, sample rate and whether there is one channel, as the header codes them."""
     return header[1] & 0x18, header[2] & 0x0C, header[3] & 0xC0 == 0xC0
-
-
-def _frame(header: bytes) -> tuple[int, int]:
-    """Return bytes and samples of the layer III frame with this header; 0 and 0 if it is no such
-    header."""
-    if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2 or header[1] & 0x18 == 0x08:
-        return 0, 0
-    version = header[1] >> 3 & 3  # 3: MPEG 1, 2: MPEG 2, 0: MPEG 2.5
-    bit_rate = header[2] >> 4
-    padding = header[2] >> 1 & 1
-    if not 0 < bit_rate < 15 or header[2] & 0x0C == 0x0C:
-        return 0, 0
-    sample_rate = SAMPLE_RATES[header[2] >> 2 & 3] >> HALVINGS[version]
-    length = 1152 if version == 3 else 576
-    kbits = MP3_RATES[version != 3][bit_rate]
-    return length // 8 * 1000 * kbits // sample_rate + padding, length

@@ -12,6 +12,9 @@ CHECKSUM = 154  # offset of the checksum
 FIRST_BYTES = 256  # of a frame, which hold that header
 PLACES = (13, 21, 36)  # of that header in its frame, without a checksum of two bytes
 COVERED = 190  # bytes
+SAMPLE_RATES = (44100, 48000, 32000)  # Hz, of MPEG 1
+HALVINGS = {3: 0, 2: 1, 0: 2}  # of them, by the version
+ENCODERS = (b"LAME", b"Lavc", b"Lavf")  # that write a checksum; the others are ffmpeg's names
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class FirstFrame:
     """The first frame of an MP3 file.
 
     start: its offset. head: its four bytes. header: its Xing or Info header, empty without one.
-    is_changed: whether that differs from the checksum that LAME has put behind it.
+    is_changed: whether that differs from the checksum that the encoder has put behind it.
     """
 
     start: int
@@ -96,18 +99,37 @@ def header_place(frame: bytes) -> int:
     return at if at < len(frame) - 7 else -1
 
 
+def frame_form(header: bytes) -> tuple[int, int]:
+    """Return bytes and samples of the layer III frame with this header; 0 and 0 if it is no such
+    header."""
+    if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE6 != 0xE2 or header[1] & 0x18 == 0x08:
+        return 0, 0
+    version = header[1] >> 3 & 3  # 3: MPEG 1, 2: MPEG 2, 0: MPEG 2.5
+    bit_rate = header[2] >> 4
+    padding = header[2] >> 1 & 1
+    if not 0 < bit_rate < 15 or header[2] & 0x0C == 0x0C:
+        return 0, 0
+    sample_rate = SAMPLE_RATES[header[2] >> 2 & 3] >> HALVINGS[version]
+    length = 1152 if version == 3 else 576
+    kbits = MP3_RATES[version != 3][bit_rate]
+    return length // 8 * 1000 * kbits // sample_rate + padding, length
+
+
 def _is_changed(frame: bytes, at: int) -> bool:
     """Return whether a frame differs from its checksum. at: offset of its Xing or Info header.
 
     LAME takes all bytes before the checksum, ffmpeg, which keeps the name LAME in copies, COVERED
-    bytes with zeros in its place.
+    bytes with zeros in its place, and in that of other frames; its first versions wrote none.
     """
     place = at + CHECKSUM
     stated = int.from_bytes(frame[place : place + 2], "big")
-    if frame[at + ENCODER : at + ENCODER + 4] != b"LAME" or len(frame) < place + 2:
+    name = frame[at + ENCODER : at + ENCODER + 4]
+    is_stated = name == b"LAME" or (name in ENCODERS and stated)
+    if not is_stated or len(frame) < place + 2:
         return False
-    other = frame[:place] + bytes(2) + frame[place + 2 :]
-    return stated not in (_crc(frame[:place]), _crc(other[:COVERED]))
+    own = frame[: frame_form(frame)[0]]
+    other = own[:place] + bytes(2) + own[place + 2 :]
+    return stated not in (_crc(frame[:place]), _crc(other[:COVERED].ljust(COVERED, b"\0")))
 
 
 def _crc(data: bytes) -> int:

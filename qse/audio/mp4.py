@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Self
 from .bytes_behind import SLACK
 from .formats import suffix_of
 from .inspection import Inspection
-from .mp4_chunks import chunk_fault
+from .mp4_chunks import chunk_fault, ends_early
 from .mp4_fragments import Fragments
 from .mp4_items import copy_items, is_joined
 from .mp4_times import PADDING, Tables, tables_of
@@ -54,6 +54,11 @@ class Mp4(Inspection):
             found._zeros = fragments.zeros
         return found
 
+    @property
+    def ends_early(self) -> bool:
+        with self.path.open("rb") as file:
+            return not self._fault and ends_early(file)
+
     def skipped_damage(self, sample_rate: int) -> str | None:
         if any(tables.is_exceeded(sample_rate) for tables in self._tables.values()):
             return self._fault or "its edit list names more sound than there is"
@@ -62,6 +67,8 @@ class Mp4(Inspection):
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         if any(tables.is_displaced() for tables in self._tables.values()):
             return "its edit list states other times than the header of the track"
+        if any(tables.is_tagged_otherwise() for tables in self._tables.values()):
+            return "its tag iTunSMPB states other samples than its tables"
         tracks = self.media.tracks if self.media else ()
         late = max((track.begin for track in tracks), default=0.0)
         if late > LATE and any(tables.is_extended for tables in self._tables.values()):

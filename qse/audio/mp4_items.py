@@ -4,6 +4,7 @@ the atom ilst, with those that ffmpeg does not read.
 An atom is a size of four bytes, a name of four bytes, and a body, which may hold atoms.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from .loudness import is_loudness
 
 WAY = (b"moov", b"udta", b"meta", b"ilst")  # from the whole file to the items
 FREE = b"----"  # an item whose name is a text
+GAPLESS = "iTunSMPB"  # of an item: samples that the encoder put in front and behind, and the others
+NUMBERS = re.compile(rb" [0-9A-F]{8} ([0-9A-F]{8}) ([0-9A-F]{8}) ([0-9A-F]{16})")  # in it
 HEAD = 8  # bytes of size and name
 MOST = 64 << 20  # bytes of items
 
@@ -29,14 +32,16 @@ class Atom:
 
 
 def copy_items(source: Path, part: Path) -> list[str]:
-    """Replace the items of `part` by those of `source`; return the names of what was left out
-    because of loudness.
+    """Replace the items of `part` by those of `source`, without what tells of its coding; return
+    the names of what was left out because of loudness.
 
     Nothing is changed where one of the files has no items, or where samples come behind them, whose
     offsets would change. Raises OSError.
     """
-    items, _ = _read(source)
-    _, way = _read(part)
+    with source.open("rb") as file:
+        items, _ = _read(file)
+    with part.open("rb") as file:
+        _, way = _read(file)
     if not items or not way or way[0].end < part.stat().st_size:
         return []
 
@@ -46,7 +51,7 @@ def copy_items(source: Path, part: Path) -> list[str]:
         name = _free_name(item)
         if is_loudness(name):
             dropped.append(name)
-        else:
+        elif name != GAPLESS:
             data += item
 
     inner = way[-1]
@@ -69,24 +74,32 @@ def is_joined(file: IO[bytes]) -> bool:
     return files > 1
 
 
-def _read(path: Path) -> tuple[list[bytes], list[Atom]]:
+def tagged_samples(file: IO[bytes]) -> int:
+    """Return the samples per channel of an open file, also those that are not heard, by the item
+    iTunSMPB, which encoders write instead of an edit list; 0 without it."""
+    for item in _read(file)[0]:
+        if _free_name(item) == GAPLESS and (found := NUMBERS.search(item)):
+            return sum(int(number, 16) for number in found.groups())
+    return 0
+
+
+def _read(file: IO[bytes]) -> tuple[list[bytes], list[Atom]]:
     """Return the items of a file, and the atoms that lead to them; nothing if there are none."""
     way: list[Atom] = []
-    with path.open("rb") as file:
-        start = 0
-        end = file.seek(0, 2)
-        for name in WAY:
-            found = next((atom for atom in atoms(file, start, end) if atom.name == name), None)
-            if found is None or found.start - found.at != HEAD:
-                return [], []
-            way.append(found)
-            start = found.start + (4 if name == b"meta" else 0)  # behind version and flags
-            end = found.end
-        if end - start > MOST:
+    start = 0
+    end = file.seek(0, 2)
+    for name in WAY:
+        found = next((atom for atom in atoms(file, start, end) if atom.name == name), None)
+        if found is None or found.start - found.at != HEAD:
             return [], []
-        file.seek(start)
-        data = file.read(end - start)
-        inner = list(atoms(file, start, end))
+        way.append(found)
+        start = found.start + (4 if name == b"meta" else 0)  # behind version and flags
+        end = found.end
+    if end - start > MOST:
+        return [], []
+    file.seek(start)
+    data = file.read(end - start)
+    inner = list(atoms(file, start, end))
     return [data[atom.at - start : atom.end - start] for atom in inner], way
 
 

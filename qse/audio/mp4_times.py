@@ -14,13 +14,14 @@ from typing import IO
 
 import numpy as np
 
-from .mp4_items import Atom, atoms
+from .mp4_items import Atom, atoms, tagged_samples
 
 MOST = 1 << 25  # bytes of a table: of AAC, two days of sound
 EDIT = {0: struct.Struct(">Iihh"), 1: struct.Struct(">Qqhh")}  # length, begin, rate; by version
 EMPTY = -1  # begin of an edit without sound
 PADDING = 8192  # samples, at most, that encoders put in front and behind
 PACKET = 2048  # samples, at most, of the last packet that are not heard
+FRAME = 1024  # samples; programs state those of the last one, or those that are heard of it
 NEAR = 0.002  # seconds by which times differ that were rounded to a unit
 DISPLACED = 0.1  # seconds
 USUAL = 25  # programs choose a multiple of this, which no power of two is, as units per second
@@ -33,8 +34,9 @@ class Tables:
     """The times of a track. `scale`, `sound_scale`: units per second of the movie and of the track.
 
     In units of the movie: `lasts`, 0 if unknown; `edits`: length, begin in units of the track, and
-    rate. In units of the track: `sound`, the sum of all samples. `whole`: seconds of all fragments,
-    0 if unknown. `is_extended`: whether there may be fragments.
+    rate. In units of the track: `sound`, the sum of all samples; `tagged`, the same by a tag, 0
+    without one. `whole`: seconds of all fragments, 0 if unknown. `is_extended`: whether there may
+    be fragments.
     """
 
     scale: int
@@ -44,6 +46,7 @@ class Tables:
     sound: int
     whole: float
     is_extended: bool = False
+    tagged: int = 0
 
     def seconds(self, sample_rate: int) -> float:
         """Return how long the sound is, at least, that is heard; 0 if unknown."""
@@ -83,6 +86,13 @@ class Tables:
         # programs count the silence, or leave it out
         is_other = silent and min(abs(total - self.lasts), abs(total - silent - self.lasts)) > far
         return bool(self.lasts and is_other) or any(begin < EMPTY for _, begin, _ in self.edits)
+
+    def is_tagged_otherwise(self) -> bool:
+        """Return whether the tag by which ffmpeg leaves out the first samples, where there is no
+        edit list, contradicts the tables. It may count samples of half or twice the rate."""
+        usual = (self.sound, 2 * self.sound, self.sound // 2)
+        differs = all(abs(self.tagged - sound) >= FRAME for sound in usual)
+        return bool(self.tagged and self.sound and not self.edits) and differs
 
     def is_exceeded(self, sample_rate: int) -> bool:
         """Return whether the edit list names what lies behind the sound, without one part alone
@@ -138,6 +148,7 @@ def _tables(file: IO[bytes], movie: Atom, track: Atom, alone: bool) -> Tables | 
         sum_of(body_of(file, inner(file, sound, b"minf", b"stbl", b"stts"))),
         _fragments(file, movie) / scale if alone else 0.0,
         any(among(file, movie, b"mvex")),
+        tagged_samples(file) if alone else 0,
     )
 
 

@@ -157,9 +157,9 @@ class AudioFile:
                     break
         if not read:
             raise QseError(f"{self.name} holds no samples")
-        if read >= stop:
-            self.damage = f"{self.name} is damaged: {self._places}" if self._places else None
-        elif self._damaged or is_short:
+        if read >= stop and self._places:
+            self.damage = f"{self.name} is damaged: {self._places}"
+        elif read < stop and (self._damaged or is_short):
             missing = missing_text(self.inspection, self._file, read, self._places)
             self.damage = f"{self.name} is damaged: {missing}"
         elif self._lacking:

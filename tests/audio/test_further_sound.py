@@ -209,6 +209,21 @@ def test_an_mp3_whose_beginning_is_damaged(tmp_path, damage):
     assert "a.mp3" in said
 
 
+@needs_ffmpeg
+@pytest.mark.parametrize("rate", [8000, 16000, 22050, 44100])
+def test_an_encoder_delay_of_ffmpeg_that_is_damaged(tmp_path, rate):
+    """It leaves out as many samples, also of a part."""
+    make(tmp_path / "a.wav", tone(3 * rate), sample_rate=rate)
+    path = tmp_path / "a.mp3"
+    ffmpeg("-i", tmp_path / "a.wav", "-b:a", "32k", path)
+    assert outcome(path)[1] == ""
+    data = bytearray(path.read_bytes())
+    data[data.find(b"Info") + 120 + 21] ^= 0x80
+    path.write_bytes(data)
+    assert "differs from its checksum" in outcome(path)[1]
+    assert "differs from its checksum" in outcome(path, stop=rate)[1]
+
+
 def test_a_short_mp3_of_variable_bit_rate_without_a_length(tmp_path):
     noise = np.random.default_rng(1).standard_normal(24000)
     time = np.arange(24000) / 16000

@@ -168,6 +168,7 @@ def test_silence_before_the_sound_that_contradicts_the_header(here):
         data[at + place] ^= 1 << bit
         (here / "a.mp4").write_bytes(data)
         assert "its edit list states other times" in outcome(here / "a.mp4")[1]
+        assert "its edit list states" in audio_files.outcome(here / "a.mp4", stop=16000)[1]
 
 
 def test_header_that_leaves_out_the_silence():
@@ -224,6 +225,40 @@ def test_parts_of_an_edit_list_within_the_sound(path):
     ):
         path.write_bytes(in_parts(data, *edits))
         assert outcome(path)[1] == "", edits
+
+
+@needs_ffmpeg
+def test_a_file_that_is_cut_in_what_its_edit_list_leaves_out(here):
+    """ffmpeg ends there, without a word."""
+    loop = ("-stream_loop", "5", "-i", sound(here))
+    ffmpeg(*loop, "-c:a", "aac", "-movflags", "faststart", "a.m4a")
+    before = (here / "a.m4a").read_bytes()
+    data = bytearray(in_parts(before, (4000, 1024), (4000, 16 * 16000)))
+    at = data.index(b"stco") + 8
+    count = int.from_bytes(data[at : at + 4], "big")
+    form = struct.Struct(f">{count}I")
+    moved = [place + len(data) - len(before) for place in form.unpack_from(data, at + 4)]
+    form.pack_into(data, at + 4, *moved)
+    (here / "a.m4a").write_bytes(data)
+    assert outcome(here / "a.m4a") == (pytest.approx(8, abs=0.1), "")
+    (here / "a.m4a").write_bytes(data[: len(data) * 4 // 10])
+    assert audio_files.outcome(here / "a.m4a")[0] == 0
+    read, said = audio_files.outcome(here / "a.m4a", salvage=True)
+    assert read >= 4 * 16000 and "its end is missing" in said
+
+
+@needs_ffmpeg
+def test_a_tag_of_the_samples_to_be_left_out(path):
+    mp4 = pytest.importorskip("mutagen.mp4")
+    ffmpeg("-i", path, "-c:a", "aac", "-use_editlist", "0", "b.m4a")
+    (found,) = tables(path.parent / "b.m4a").values()
+    file = mp4.MP4(path.parent / "b.m4a")
+    heard = 16000 * SECONDS
+    for begin, said in ((1024, False), (1024 + 8192, True), (0, True)):
+        text = f" 00000000 {begin:08X} {found.sound - 1024 - heard:08X} {heard:016X}"
+        file["----:com.apple.iTunes:iTunSMPB"] = [text.encode()]
+        file.save()
+        assert ("iTunSMPB" in outcome(path.parent / "b.m4a")[1]) is said
 
 
 def test_edit_lists_as_long_as_the_picture():

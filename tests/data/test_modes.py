@@ -166,5 +166,11 @@ def test_a_file_that_grows_becomes_stricter_only(tmp_path):
     assert mode(path) == 0o640
     open_to_append(path, source=noise(tmp_path / "b.wav", 0o644)).close()
     assert mode(path) == 0o640
-    open_to_append(path, source=noise(tmp_path / "c.wav", 0o600)).close()
-    assert mode(path) == 0o600
+    with path.open("rb") as of_others, open_to_append(path, source=None) as file:
+        file.write(b"b")
+        file.flush()
+        assert of_others.read() == b"ab"
+        with open_to_append(path, source=noise(tmp_path / "c.wav", 0o600)) as private:
+            private.write(b"c")
+        assert of_others.read() == b""
+    assert mode(path) == 0o600 and path.read_bytes() == b"abc"
