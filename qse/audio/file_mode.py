@@ -5,6 +5,7 @@ import stat
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -109,10 +110,13 @@ def allowed(source: Path | int, group: int) -> int:
 
 def allowed_of(file: Any, group: int) -> int:
     """Return the permissions that a copy of what an object reads may have, which belongs to
-    `group`: of a pipe, or of bytes in memory, all. Raises OSError."""
+    `group`: of a pipe, or of bytes in memory, all; of a file that it does not tell, as that of an
+    archive, those of its owner alone. Raises OSError."""
+    if isinstance(file, BytesIO):
+        return 0o666
     try:
         number = file.fileno()
         is_file = stat.S_ISREG(os.fstat(number).st_mode)
     except (OSError, ValueError, AttributeError, TypeError):  # closed, or no file of the system
-        return 0o666
+        return 0o600
     return allowed(number, group) if is_file else 0o666

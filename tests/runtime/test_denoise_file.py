@@ -3,12 +3,14 @@
 import io
 import os
 import stat
+import zipfile
 
 import numpy as np
 import pytest
 import soundfile
 
 import qse
+from qse.audio.file_mode import MASK
 
 
 @pytest.fixture
@@ -101,6 +103,19 @@ def test_result_of_an_open_file_is_no_more_readable_than_it(noisy, of_source):
     with noisy.open("rb") as file:
         target = qse.denoise_file(file, "out.wav", model="recurrent")
     assert stat.S_IMODE(target.stat().st_mode) == of_source
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_result_of_a_file_that_an_object_does_not_tell_is_for_its_owner(noisy):
+    with zipfile.ZipFile("a.zip", "w") as archive:
+        archive.write(noisy, "a.wav")
+    modes = []
+    with zipfile.ZipFile("a.zip") as archive, archive.open("a.wav") as file:
+        for source in (file, io.BytesIO(noisy.read_bytes())):
+            target = qse.denoise_file(source, "out.wav", model="recurrent", overwrite=True)
+            modes.append(stat.S_IMODE(target.stat().st_mode))
+            target.unlink()
+    assert modes == [0o600, 0o666 & ~MASK]
 
 
 def test_what_is_no_recording_is_refused_in_a_sentence(noisy):
