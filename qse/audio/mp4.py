@@ -65,6 +65,8 @@ class Mp4(Inspection):
         return self._fault
 
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
+        if any(tables.is_edited_oddly for tables in self._tables.values()):
+            return "its edit list is damaged"
         if any(tables.is_displaced() for tables in self._tables.values()):
             return "its edit list states other times than the header of the track"
         if any(tables.is_tagged_otherwise() for tables in self._tables.values()):

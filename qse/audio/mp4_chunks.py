@@ -9,8 +9,8 @@ from typing import IO
 
 import numpy as np
 
-from .mp4_items import Atom, atoms
-from .mp4_times import MOST, among, body_of, inner, is_sound
+from .mp4_items import MOST_TABLE, Atom, among, atoms, body_of, inner
+from .mp4_times import is_sound
 
 HOLDER = b"mdat"  # of samples
 SAMPLES = (b"mdia", b"minf", b"stbl")  # the way to the tables of a track
@@ -116,7 +116,7 @@ def _offsets(file: IO[bytes], tables: Atom) -> np.ndarray:
 def _whole(file: IO[bytes], tables: Atom, name: bytes) -> bytes:
     """Return the body of a table. Raises IndexError where it is missing or too long."""
     body = body_of(file, inner(file, tables, name))
-    if len(body) == MOST:
+    if len(body) == MOST_TABLE:
         raise IndexError
     return body
 

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
-from .mp4_items import Atom
-from .mp4_times import DISPLACED, among, body_of, inner, is_sound, scale_of, sum_of
+from .mp4_items import Atom, among, body_of, inner
+from .mp4_times import DISPLACED, is_sound, scale_of, sum_of
 from .time_stamps import MOST_FILLED
 
 DEFAULTS = struct.Struct(">I4xII")  # track, and duration and bytes of a sample

@@ -12,8 +12,7 @@ import numpy as np
 
 from .mp4_chunks import chunks_of
 from .mp4_fragment_times import FragmentTrack, fragment_tracks
-from .mp4_items import Atom, atoms
-from .mp4_times import among, body_of, inner
+from .mp4_items import Atom, among, atoms, body_of, inner
 
 # bits of the flags of `tfhd`
 BASE = 0x1

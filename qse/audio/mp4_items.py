@@ -19,6 +19,7 @@ GAPLESS = "iTunSMPB"  # of an item: samples that the encoder put in front and be
 NUMBERS = re.compile(rb" [0-9A-F]{8} ([0-9A-F]{8}) ([0-9A-F]{8}) ([0-9A-F]{16})")  # in it
 HEAD = 8  # bytes of size and name
 MOST = 64 << 20  # bytes of items
+MOST_TABLE = 1 << 25  # bytes: of AAC, two days of sound
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,30 @@ def atoms(file: IO[bytes], start: int, end: int) -> Iterator[Atom]:
             return
         yield Atom(head[4:8], start, body, start + size)
         start += size
+
+
+def among(file: IO[bytes], atom: Atom, name: bytes) -> Iterator[Atom]:
+    """Return the atoms in `atom` with this name."""
+    return (inner for inner in atoms(file, atom.start, atom.end) if inner.name == name)
+
+
+def inner(file: IO[bytes], atom: Atom, *way: bytes) -> Atom:
+    """Return the first atom at the end of a way into `atom`. Raises IndexError."""
+    for name in way:
+        found = next(among(file, atom, name), None)
+        if found is None:
+            raise IndexError
+        atom = found
+    return atom
+
+
+def body_of(file: IO[bytes], atom: Atom) -> bytes:
+    """Return the body of an atom, MOST_TABLE bytes at most. Raises IndexError if it is empty."""
+    file.seek(atom.start)
+    body = file.read(min(atom.end - atom.start, MOST_TABLE))
+    if len(body) < 8:
+        raise IndexError
+    return body
 
 
 def _free_name(item: bytes) -> str:

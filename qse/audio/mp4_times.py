@@ -14,10 +14,9 @@ from typing import IO
 
 import numpy as np
 
-from .mp4_items import Atom, atoms, tagged_samples
+from .mp4_edits import edits_of
+from .mp4_items import Atom, among, body_of, inner, tagged_samples
 
-MOST = 1 << 25  # bytes of a table: of AAC, two days of sound
-EDIT = {0: struct.Struct(">Iihh"), 1: struct.Struct(">Qqhh")}  # length, begin, rate; by version
 EMPTY = -1  # begin of an edit without sound
 PADDING = 8192  # samples, at most, that encoders put in front and behind
 PACKET = 2048  # samples, at most, of the last packet that are not heard
@@ -36,7 +35,7 @@ class Tables:
     In units of the movie: `lasts`, 0 if unknown; `edits`: length, begin in units of the track, and
     rate. In units of the track: `sound`, the sum of all samples; `tagged`, the same by a tag, 0
     without one. `whole`: seconds of all fragments, 0 if unknown. `is_extended`: whether there may
-    be fragments.
+    be fragments; `is_edited_oddly`: whether the edit list is damaged.
     """
 
     scale: int
@@ -47,6 +46,7 @@ class Tables:
     whole: float
     is_extended: bool = False
     tagged: int = 0
+    is_edited_oddly: bool = False
 
     def seconds(self, sample_rate: int) -> float:
         """Return how long the sound is, at least, that is heard; 0 if unknown."""
@@ -140,32 +140,23 @@ def _tables(file: IO[bytes], movie: Atom, track: Atom, alone: bool) -> Tables | 
     lasts = _number(head, 28, 8) if head[0] else _number(head, 20, 4)
     if not scale or not sound_scale:
         return None
+    edits = edits_of(file, track)
     return Tables(
         scale,
         sound_scale,
         lasts if lasts < (1 << 64 if head[0] else 1 << 32) - 1 else 0,
-        _edits(file, track),
+        edits or (),
         sum_of(body_of(file, inner(file, sound, b"minf", b"stbl", b"stts"))),
         _fragments(file, movie) / scale if alone else 0.0,
         any(among(file, movie, b"mvex")),
         tagged_samples(file) if alone else 0,
+        edits is None,
     )
 
 
 def is_sound(file: IO[bytes], track: Atom) -> bool:
     """Return whether a track is one of sound. Raises IndexError."""
     return body_of(file, inner(file, track, b"mdia", b"hdlr"))[8:12] == b"soun"
-
-
-def _edits(file: IO[bytes], track: Atom) -> tuple[tuple[int, int, int], ...]:
-    found = list(among(file, track, b"edts"))
-    if not found:
-        return ()
-    body = body_of(file, inner(file, found[0], b"elst"))
-    form = EDIT[min(body[0], 1)]
-    count = min(_number(body, 4, 4), (len(body) - 8) // form.size)
-    read = form.iter_unpack(body[8 : 8 + count * form.size])
-    return tuple((length, begin, rate) for length, begin, rate, _ in read)
 
 
 def sum_of(body: bytes) -> int:
@@ -187,30 +178,6 @@ def _fragments(file: IO[bytes], movie: Atom) -> int:
 def scale_of(body: bytes) -> int:
     """Return the units per second by the body of `mvhd` or `mdhd`."""
     return _number(body, 20 if body[0] else 12, 4)
-
-
-def among(file: IO[bytes], atom: Atom, name: bytes) -> Iterator[Atom]:
-    """Return the atoms in `atom` with this name."""
-    return (inner for inner in atoms(file, atom.start, atom.end) if inner.name == name)
-
-
-def inner(file: IO[bytes], atom: Atom, *way: bytes) -> Atom:
-    """Return the first atom at the end of a way into `atom`. Raises IndexError."""
-    for name in way:
-        found = next(among(file, atom, name), None)
-        if found is None:
-            raise IndexError
-        atom = found
-    return atom
-
-
-def body_of(file: IO[bytes], atom: Atom) -> bytes:
-    """Return the body of an atom, which is not empty, MOST bytes at most. Raises IndexError."""
-    file.seek(atom.start)
-    body = file.read(min(atom.end - atom.start, MOST))
-    if len(body) < 8:
-        raise IndexError
-    return body
 
 
 def _number(body: bytes, at: int, count: int) -> int:

@@ -157,6 +157,7 @@ class CorpusCache:
         missing = [(identity, path) for identity, path in files.items() if index.lacks(identity)]
         faults = []
         if not index.lengths:
+            remove(self._json)  # which would fit the new samples, too
             remove(self._samples)  # a run that has mapped it keeps its data
         source = strictest(path for _, path in missing)
         with open_to_append(self._samples, source=source) as file:

@@ -20,7 +20,7 @@ from shutil import copyfile
 import numpy as np
 import soxr
 
-from ..audio.atomic_write import atomic_path, open_to_append, write_text
+from ..audio.atomic_write import atomic_path, open_to_append, remove, write_text
 from ..audio.claim import claim_in_turn
 from ..audio.opus import to_int16
 from ..machine import cores
@@ -113,6 +113,7 @@ class DecodedParts:
         return True
 
     def _write(self, part: BundlePart) -> None:
+        self._forget_damaged()
         extents = {}
         with ExitStack() as stack:
             files = {}
@@ -140,6 +141,13 @@ class DecodedParts:
             rows.append([kind, rate, extent.start, extent.lengths, extent.groups])
         text = json.dumps({**content, "streams": rows})
         write_text(self.folder / f"{part.identity}.json", text, source=part.path)
+
+    def _forget_damaged(self) -> None:
+        """Remove the tables of parts whose samples are not there, before others take their place,
+        which these tables would fit, too."""
+        for path in self.folder.glob("*.json"):
+            if path.stem not in self._found:
+                remove(path)
 
     def _decoded(self, part: BundlePart, number: int) -> list[tuple[Stream, str, np.ndarray]]:
         """Decode a shard: the stream, the group and the samples (int16) of each recording."""

@@ -248,6 +248,21 @@ def test_a_file_that_is_cut_in_what_its_edit_list_leaves_out(here):
 
 
 @needs_ffmpeg
+@pytest.mark.parametrize("name", [b"edts", b"elst"])
+def test_an_edit_list_that_is_damaged(path, name):
+    """ffmpeg ignores it, so that what it leaves out is heard."""
+    whole = path.read_bytes()
+    at = whole.rindex(name)
+    places = (-1, 0, 3) if name == b"edts" else (-1, 0, 3, 11)  # of its size, name and count
+    for place in places:
+        data = bytearray(whole)
+        data[at + place] ^= 1
+        path.write_bytes(data)
+        samples, said = audio_files.outcome(path)
+        assert not samples or "its edit list is damaged" in said, place
+
+
+@needs_ffmpeg
 def test_a_tag_of_the_samples_to_be_left_out(path):
     mp4 = pytest.importorskip("mutagen.mp4")
     ffmpeg("-i", path, "-c:a", "aac", "-use_editlist", "0", "b.m4a")

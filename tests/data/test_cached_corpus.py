@@ -108,6 +108,23 @@ def test_cached_corpus_continues_where_it_was_interrupted(folder, store, monkeyp
     assert sorted(read) == files(folder)  # each of them once
 
 
+def test_cache_that_is_begun_anew_and_interrupted_leaves_no_table_of_before(
+    folder, store, monkeypatch
+):
+    """It would name recordings in the new samples, in another order."""
+    store.corpus(files(folder)[:2])
+    os.link(store.path.with_suffix(".int16"), store.path.with_suffix(".other"))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(CorpusCache, "_append", interrupted)
+        store.corpus(files(folder))
+    store.path.with_suffix(".int16").write_bytes(bytes(100_000))
+    check(store.corpus(files(folder)), folder)
+
+
 def test_cached_corpus_is_written_by_one_of_two_at_the_same_time(folder, store, monkeypatch):
     """The second one comes while the first one writes, waits, and finds the cache complete."""
     monkeypatch.setattr("qse.audio.claim.WAIT", 0.01)

@@ -141,6 +141,19 @@ def test_store_is_found_again(parts, store):
     assert DecodedParts(store.folder, store.rates).found() == {}
 
 
+def test_part_that_is_damaged_does_not_take_the_samples_of_the_next(parts, store):
+    """They arrived in another order, and the samples of both are gone."""
+    for path in (parts[1], parts[0]):
+        with BundlePart(path) as part:
+            store.add(part)
+    for stream in store.streams:
+        store.samples(stream).write_bytes(b"")
+    again = DecodedParts(store.folder, store.rates)
+    with BundlePart(parts[0]) as part:
+        again.add(part)
+    assert names(DecodedParts(store.folder, store.rates)) == ["part-000.zip"]
+
+
 def test_first_parts(parts, folder, store, tmp_path):
     with pytest.raises(QseError, match="no such folder"):
         first_parts(tmp_path / "missing", store, print)
