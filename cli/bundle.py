@@ -1,6 +1,8 @@
 """qse bundle: pack speech, noise and start weights for a training on another machine."""
 
 import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -90,26 +92,32 @@ def bundle(
         raise UsageError("say what to pack: --speech DIR and --noise DIR, or --start MODEL, or all")
     if beginning.wheels and not beginning.start:
         raise UsageError("--wheels go into start.zip: name its model with --start MODEL")
-    if beginning.start and not overwrite:  # with it, the training can begin before the parts
-        _write_start(out, beginning, overwrite)
-    if speech and noise:
-        packed = _packed(speech, noise, out, coding, overwrite, skip_unreadable)
-        for fault in packed.faults:
-            say(f"left out: {fault}")
-        _report(out, packed)
-    if beginning.start and overwrite:  # a packing that fails leaves the former one
-        _write_start(out, beginning, overwrite)
+    with ExitStack() as start:
+        if beginning.start:
+            start.enter_context(_start_part(out, beginning, overwrite))
+        if not overwrite:
+            start.close()  # with it, the training can begin before the parts
+        if speech and noise:
+            packed = _packed(speech, noise, out, coding, overwrite, skip_unreadable)
+            for fault in packed.faults:
+                say(f"left out: {fault}")
+            _report(out, packed)
 
 
-def _write_start(out: Path, beginning: Beginning, overwrite: bool) -> None:
+@contextmanager
+def _start_part(out: Path, beginning: Beginning, overwrite: bool) -> Iterator[None]:
+    """Write start.zip, which appears at the end of the context: if it fails, former parts stay, and
+    if their packing fails, a former start.zip."""
     from qse.train import start_part
 
     assert beginning.start
     path = out / start_part.NAME
     if path.exists() and not overwrite:  # as the parts of a packing that continues
         say(f"{path}: is there already; --overwrite replaces it")
+        yield
         return
-    start_part.write(path, beginning.start, beginning.wheels or "", overwrite)
+    with start_part.written(path, beginning.start, beginning.wheels or "", overwrite):
+        yield
     say(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 

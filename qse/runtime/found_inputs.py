@@ -102,8 +102,7 @@ def left_out(inputs: list[str]) -> list[Path]:
 
 
 def file_name(path: Path) -> str:
-    """Return what all names of one file have in common, also where a folder is mounted twice, if
-    the file is there.
+    """Return what all names of one file have in common, also where a folder is mounted twice.
 
     Of a file with several names on the disk, one can be replaced without the others.
     """
@@ -112,6 +111,11 @@ def file_name(path: Path) -> str:
         state = os.stat(name)
         if state.st_ino and state.st_nlink == 1:
             return f"{state.st_dev} {state.st_ino}"
+    folder, last = os.path.split(name)
+    with suppress(OSError):
+        state = os.stat(folder)
+        if state.st_ino:
+            return f"{state.st_dev} {state.st_ino} {last}"
     return name
 
 

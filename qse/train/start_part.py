@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..audio.file_mode import strictest
@@ -29,8 +31,11 @@ CURVES = ("train.csv", "valid.csv", "parts.csv")
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
-def write(path: Path, start: str | Path, python_version: str = "", overwrite: bool = False) -> None:
-    """Write the ZIP file `path`.
+@contextmanager
+def written(
+    path: Path, start: str | Path, python_version: str = "", overwrite: bool = False
+) -> Iterator[None]:
+    """Write a ZIP file, which appears as `path` at the end of the context.
 
     start: name of a model, or folder of a model or a run. python_version: of the other machine,
     such as "3.12", for wheels for Linux on x86-64; without it there are no wheels. Raises QseError
@@ -48,6 +53,8 @@ def write(path: Path, start: str | Path, python_version: str = "", overwrite: bo
         if python_version:
             for wheel in _wheels(Path(folder), python_version):
                 file.write(wheel, f"wheels/{wheel.name}", zipfile.ZIP_STORED)
+        file.close()
+        yield
 
 
 def _start_files(start: str | Path) -> list[Path]:

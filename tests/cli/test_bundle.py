@@ -67,6 +67,12 @@ def test_pack_and_train(tmp_path, command, monkeypatch):
     (tmp_path / "speech/bad.wav").write_bytes(b"no sound")
     assert command(*pack, "--start", "run", "--overwrite")[0] == 1
     assert (tmp_path / "parts/start.zip").stat().st_ino == before
+    (tmp_path / "speech/bad.wav").unlink()
+    before = (tmp_path / "parts/part-000.zip").stat().st_ino
+    assert command(*pack, "--start", "typo", "--overwrite")[0] == 1
+    assert (tmp_path / "parts/part-000.zip").stat().st_ino == before
+    status, _, told = command(*pack, "--start", "run", "--overwrite")
+    assert status == 0 and "part-000.zip" in told and "start.zip: 0.0 MB" in told
 
 
 @pytest.mark.parametrize(

@@ -287,6 +287,19 @@ def test_two_results_of_a_run_do_not_replace_each_other(here, model_at, monkeypa
     )
 
 
+def test_a_file_in_a_folder_that_is_mounted_twice(here, monkeypatch):
+    """A link of the folder stands for the second mount; a second name of the file is another."""
+    make(here / "one/memo.wav", 16000)
+    (here / "two").symlink_to("one")
+    monkeypatch.setattr(found_inputs, "realpath", os.path.abspath)
+    for name in ("memo.wav", "new.wav"):
+        one, two = (found_inputs.file_name(here / folder / name) for folder in ("one", "two"))
+        assert one == two
+    os.link(here / "one/memo.wav", here / "other.wav")
+    one, two = (found_inputs.file_name(here / folder / "memo.wav") for folder in ("one", "two"))
+    assert one == two != found_inputs.file_name(here / "other.wav")
+
+
 def test_names_in_two_cases_are_one_file_where_the_disk_says_so(here, monkeypatch):
     """Also where it has a number for each name, as FAT by FUSE."""
     make(here / "data/Memo.wav", 16000)

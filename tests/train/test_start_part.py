@@ -54,22 +54,27 @@ def test_wheel_without_models_can_be_installed(tmp_path):
     assert (target / "qse/web/__init__.py").is_file()
 
 
+def write(*options) -> None:
+    with start_part.written(*options):
+        pass
+
+
 def test_start_holds_a_run(finished_run, tmp_path):
     run, _ = finished_run
     path = tmp_path / "out" / "start.zip"
-    start_part.write(path, run)
+    write(path, run)
     with zipfile.ZipFile(path) as file:
         names = {"config.toml", "checkpoint.safetensors", "train.csv", "valid.csv"}
         assert set(file.namelist()) == {f"start/{name}" for name in names}
         assert file.read("start/config.toml") == (run / "config.toml").read_bytes()
     with pytest.raises(QseError, match="exists already"):
-        start_part.write(path, run)
+        write(path, run)
 
 
 def test_start_needs_weights(tmp_path):
     (tmp_path / "config.toml").touch()
     with pytest.raises(QseError, match=r"has no checkpoint.safetensors"):
-        start_part.write(tmp_path / "start.zip", tmp_path)
+        write(tmp_path / "start.zip", tmp_path)
 
 
 def test_wheels_that_cannot_be_made_are_an_error(finished_run, tmp_path, monkeypatch):
@@ -78,7 +83,7 @@ def test_wheels_that_cannot_be_made_are_an_error(finished_run, tmp_path, monkeyp
 
     monkeypatch.setattr(start_part.subprocess, "run", failing)
     with pytest.raises(QseError, match=r"pip wheel failed \(ERROR: no such version\)"):
-        start_part.write(tmp_path / "start.zip", finished_run[0], "9.9")
+        write(tmp_path / "start.zip", finished_run[0], "9.9")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -87,5 +92,5 @@ def test_a_link_in_the_folder_of_a_start_is_not_packed(finished_run, tmp_path):
     (run / "config.toml").rename(private := tmp_path / "private.toml")
     (run / "config.toml").symlink_to(private)
     with pytest.raises(QseError, match=r"config.toml: is a link"):
-        start_part.write(tmp_path / "start.zip", run)
+        write(tmp_path / "start.zip", run)
     assert not (tmp_path / "start.zip").exists()
