@@ -225,3 +225,16 @@ def test_nothing_is_appended_to_a_file_that_others_put_there(shared, precious, k
         open_to_append(path, source=None)
     shared.chmod(0o755)
     open_to_append(path, source=None).close()
+
+
+def test_a_file_of_another_user_that_is_more_readable_is_replaced_by_a_copy(shared, precious):
+    """Private sound is appended to the copy alone."""
+    shared.chmod(0o755)
+    (path := shared / "speech.int16").write_text("a")
+    path.chmod(0o644)
+    os.chown(path, 12345, 12345)
+    precious.chmod(0o600)
+    with open_to_append(path, source=precious) as file:
+        file.write(b"b")
+    state = path.stat()
+    assert (state.st_uid, state.st_mode & 0o777, path.read_text()) == (os.geteuid(), 0o600, "ab")

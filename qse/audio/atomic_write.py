@@ -126,13 +126,12 @@ def open_to_append(path: Path, *, source: Path | None, is_named: bool = False) -
             os.close(descriptor)
             reason = "it belongs to another user, or is another file as well"
             raise PermissionError(errno.EPERM, reason, name)
-        state = os.fstat(descriptor)
-        if not state.st_size:
-            set_mode(descriptor, None, source)
-        elif source and _is_own(state) and is_wider(descriptor, source):
+        if source and is_wider(descriptor, source):
             os.close(descriptor)
             _replace_by_copy(folder, name, source)
             descriptor = folder.open(name, os.O_WRONLY | os.O_APPEND)
+        elif not os.fstat(descriptor).st_size:
+            set_mode(descriptor, None, source)
     return os.fdopen(descriptor, "ab")
 
 
@@ -148,10 +147,6 @@ def _replace_by_copy(folder: HeldFolder, name: str, source: Path) -> None:
 def _is_foreign(descriptor: int) -> bool:
     state = os.fstat(descriptor)
     return state.st_uid not in (0, os.geteuid()) or state.st_nlink > 1
-
-
-def _is_own(state: os.stat_result) -> bool:
-    return os.name == "nt" or state.st_uid == os.geteuid()
 
 
 def remove(path: Path) -> None:
