@@ -79,13 +79,26 @@ class Tables:
         return max(found)
 
     def is_displaced(self) -> bool:
-        """Return whether the silence before the sound contradicts the length of the track."""
+        """Return whether the silence before the sound contradicts the length of the track, or the
+        units of the movie that of the sound."""
         silent = sum(length for length, begin, _ in self.edits if begin == EMPTY)
         total = sum(length for length, _, _ in self.edits)
         far = DISPLACED * self.scale
         # programs count the silence, or leave it out
         is_other = silent and min(abs(total - self.lasts), abs(total - silent - self.lasts)) > far
+        if silent and self._is_rescaled():
+            return True
         return bool(self.lasts and is_other) or any(begin < EMPTY for _, begin, _ in self.edits)
+
+    def _is_rescaled(self) -> bool:
+        """Return whether the edit list is as long as the sound by other units alone."""
+        heard = [edit for edit in self.edits if edit[1] >= 0]
+        if len(heard) != 1 or not self.sound:
+            return False
+        kept, begin, _ = heard[0]
+        rest = (self.sound - begin) / self.sound_scale
+        fits = any(abs(kept / scale - rest) < DISPLACED / 2 for scale in self._other_scales())
+        return fits and abs(kept / self.scale - rest) > DISPLACED
 
     def is_tagged_otherwise(self) -> bool:
         """Return whether the tag by which ffmpeg leaves out the first samples, where there is no

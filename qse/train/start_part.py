@@ -9,15 +9,18 @@ import base64
 import csv
 import hashlib
 import io
+import os
+import stat
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ..audio.file_mode import strictest
+from ..audio.folder_path import entered_folder
 from ..audio.writer import atomic_target
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, CONFIG, weights_of
@@ -41,15 +44,23 @@ def written(
     such as "3.12", for wheels for Linux on x86-64; without it there are no wheels. Raises QseError
     where there are no weights, or wheels cannot be made.
     """
-    found = _start_files(start)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with _start_files(start) as found:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _packed(path, found, python_version, overwrite):
+            yield
+
+
+@contextmanager
+def _packed(
+    path: Path, found: Mapping[str, Path], python_version: str, overwrite: bool
+) -> Iterator[None]:
     with (
-        atomic_target(path, overwrite, source=strictest(found)) as part,
+        atomic_target(path, overwrite, source=strictest(found.values())) as part,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file,
         tempfile.TemporaryDirectory() as folder,
     ):
-        for source in found:
-            file.write(source, f"start/{source.name}")
+        for name, source in found.items():
+            file.write(source, f"start/{name}")
         if python_version:
             for wheel in _wheels(Path(folder), python_version):
                 file.write(wheel, f"wheels/{wheel.name}", zipfile.ZIP_STORED)
@@ -57,20 +68,31 @@ def written(
         yield
 
 
-def _start_files(start: str | Path) -> list[Path]:
-    """Return the files that training begins with."""
+@contextmanager
+def _start_files(start: str | Path) -> Iterator[dict[str, Path]]:
+    """Yield the files that training begins with: of each name a path to the file that is open, also
+    if others exchange it."""
     folder = find(start).parent if str(start) in available() else Path(start)
-    weights = folder / CHECKPOINT
-    weights = weights if weights.is_file() else weights_of(folder)
-    for path in (folder / CONFIG, weights):
-        if not path.is_file():
-            raise QseError(f"{start}: has no {path.name}; name a model with its weights, or a run")
-    curves = [folder / name for name in CURVES if (folder / name).is_file()]
-    found = [folder / CONFIG, weights, *curves]
-    for path in found:
-        if path.is_symlink():  # it may have come in an archive
-            raise QseError(f"{path}: is a link, to a file that is not packed; put a copy there")
-    return found
+    weights = CHECKPOINT if (folder / CHECKPOINT).is_file() else weights_of(folder).name
+    for name in (CONFIG, weights):
+        if not (folder / name).is_file():
+            raise QseError(f"{start}: has no {name}; name a model with its weights, or a run")
+    curves = [name for name in CURVES if (folder / name).is_file()]
+    found = {}
+    with ExitStack() as stack:
+        held = stack.enter_context(entered_folder(folder))
+        for name in (CONFIG, weights, *curves):
+            state = held.state(name)
+            if state and stat.S_ISLNK(state.st_mode):  # it may have come in an archive
+                cure = "to a file that is not packed; put a copy there"
+                raise QseError(f"{folder / name}: is a link, {cure}")
+            try:
+                descriptor = held.open(name, os.O_RDONLY)
+            except OSError as error:
+                raise QseError(f"{folder / name} cannot be read: {error.strerror}") from error
+            stack.callback(os.close, descriptor)
+            found[name] = held.path_to(name, descriptor)
+        yield found
 
 
 def _wheels(folder: Path, python_version: str) -> list[Path]:

@@ -178,6 +178,13 @@ def test_header_that_leaves_out_the_silence():
         assert replace(WHOLE, edits=edits, lasts=lasts).is_displaced() is said
 
 
+@pytest.mark.parametrize("bit", range(2, 12))
+def test_other_units_of_the_movie_displace_the_sound_behind_silence(bit):
+    late = replace(WHOLE, edits=((3000, -1, 1), (30_000, 1024, 1)), lasts=33_000)
+    assert not late.is_displaced()
+    assert replace(late, scale=late.scale ^ 1 << bit).is_displaced()
+
+
 def in_parts(data: bytes, *edits: tuple[int, int]) -> bytes:
     """Return a file whose tables lie at its end with other parts of its edit list: milliseconds
     and begin each."""

@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
+from qse.audio import atomic_write
 from qse.errors import QseError
 from qse.train import start_part
 
@@ -94,3 +96,20 @@ def test_a_link_in_the_folder_of_a_start_is_not_packed(finished_run, tmp_path):
     with pytest.raises(QseError, match=r"config.toml: is a link"):
         write(tmp_path / "start.zip", run)
     assert not (tmp_path / "start.zip").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs paths of descriptors")
+def test_a_file_that_others_exchange_while_it_is_packed(finished_run, tmp_path, monkeypatch):
+    run = shutil.copytree(finished_run[0], tmp_path / "run")
+    wanted = (run / "checkpoint.safetensors").read_bytes()
+    (private := tmp_path / "private").write_text("private")
+
+    def exchange(at: str) -> None:
+        if at == "made":
+            (run / "checkpoint.safetensors").unlink()
+            (run / "checkpoint.safetensors").symlink_to(private)
+
+    monkeypatch.setattr(atomic_write, "step", exchange)
+    write(tmp_path / "start.zip", run)
+    with zipfile.ZipFile(tmp_path / "start.zip") as file:
+        assert file.read("start/checkpoint.safetensors") == wanted
