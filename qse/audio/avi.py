@@ -16,6 +16,9 @@ from .stated_size import is_open
 HEAD = struct.Struct("<4sI")  # identifier, and bytes of the body
 ENTRY = struct.Struct("<4sIII")  # identifier, flags, place and bytes of a chunk
 FILES = (b"AVI ", b"AVIX")  # the first one, and those behind it in OpenDML files
+HEADERS = b"hdrl"
+STREAM = b"strl"
+AUDIO = b"auds"
 MOVIE = b"movi"
 RECORD = b"rec "
 INDEX = b"idx1"
@@ -62,6 +65,7 @@ class Chunks:
     data: FileBytes
     places: list[str] = field(default_factory=list)
     _held: list[tuple[bytes, int]] = field(default_factory=list)  # chunks with sound, their bytes
+    _streams: list[bytes] = field(default_factory=list)  # kind of each, by its header
     _count: int = 0
 
     def follow(self) -> int:
@@ -82,11 +86,27 @@ class Chunks:
             name, size = HEAD.unpack(self.data[at : at + HEAD.size])
             if not name.isalnum():  # zeros, which would be a chunk every eight bytes
                 return
-            if (found := self._list(at, b"LIST")) and found.kind == MOVIE:
+            found = self._list(at, b"LIST")
+            if found and found.kind == HEADERS:
+                self._headers(found.body, min(found.end, end))
+            if found and found.kind == MOVIE:
                 self._held = []
                 self._movie(found.body, min(found.end, end))
             if name == INDEX:
                 self._compare(at + HEAD.size, min(size, end - at - HEAD.size))
+            at += HEAD.size + size + size % 2
+
+    def _headers(self, at: int, end: int) -> None:
+        """Read the headers of the streams; ffmpeg leaves out a stream with a damaged one."""
+        while at + HEAD.size <= end:
+            found = self._list(at, b"LIST")
+            size = HEAD.unpack(self.data[at : at + HEAD.size])[1]
+            if found and found.kind == STREAM:
+                head = self.data[found.body : found.body + HEAD.size + 4]
+                form = found.body + HEAD.size + int.from_bytes(head[4:8], "little")
+                name, bytes_of_form = HEAD.unpack(self.data[form : form + HEAD.size])
+                is_whole = name == b"strf" and form + HEAD.size + bytes_of_form <= found.end
+                self._streams.append(head[HEAD.size :] if is_whole else b"")
             at += HEAD.size + size + size % 2
 
     def _movie(self, at: int, end: int) -> None:
@@ -100,6 +120,9 @@ class Chunks:
                 note(self.places, f"a chunk is damaged at byte {at}")
                 return
             if SOUND.fullmatch(name):
+                if int(name[:2]) >= len(self._streams) or self._streams[int(name[:2])] != AUDIO:
+                    note(self.places, f"the chunk at byte {at} belongs to no stream of sound")
+                    return
                 self._held.append((name, size))
             at += HEAD.size + size + size % 2
 

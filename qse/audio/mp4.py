@@ -14,6 +14,7 @@ from .mp4_chunks import chunk_fault, ends_early
 from .mp4_fragments import Fragments
 from .mp4_items import copy_items, is_joined
 from .mp4_times import PADDING, Tables, tables_of
+from .mp4_tracks import track_fault
 from .probe import Track
 from .suffixes import M4A, MediaForm
 
@@ -50,7 +51,7 @@ class Mp4(Inspection):
             found._fault = "another file begins behind the first"
         else:
             fragments = Fragments(file)
-            found._fault = chunk_fault(file) or fragments.damage()
+            found._fault = track_fault(file) or chunk_fault(file) or fragments.damage()
             found._zeros = fragments.zeros
         return found
 

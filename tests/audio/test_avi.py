@@ -51,7 +51,24 @@ def test_identifier_of_a_chunk(path):
     data = bytearray(path.read_bytes())
     data[sound_chunks(data)[2] + 1] = ord("5")
     path.write_bytes(data)
+    assert "belongs to no stream of sound" in outcome(path)[1]
+    data[sound_chunks(data)[2] + 2] = ord("d")
+    path.write_bytes(data)
     assert "states other chunks of sound" in outcome(path)[1]
+
+
+def test_a_stream_whose_header_is_damaged(tmp_path):
+    """ffmpeg leaves it out."""
+    sound = make(tmp_path / "a.wav", tone(SAMPLES, 1), "PCM_16")
+    maps = ("-map", "0:a", "-map", "1:a", "-c:a", "pcm_s16le")
+    ffmpeg("-i", sound, "-i", sound, *maps, tmp_path / "a.avi")
+    whole = (tmp_path / "a.avi").read_bytes()
+    assert outcome(tmp_path / "a.avi")[1] == ""
+    for name in (b"auds", b"strf", b"strl"):
+        data = bytearray(whole)
+        data[data.rindex(name)] ^= 64
+        (tmp_path / "a.avi").write_bytes(data)
+        assert "belongs to no stream of sound" in outcome(tmp_path / "a.avi")[1], name
 
 
 def test_parts_of_long_files_and_lists_of_records_are_followed(tmp_path):
@@ -59,7 +76,12 @@ def test_parts_of_long_files_and_lists_of_records_are_followed(tmp_path):
         return struct.pack("<4sI", name, len(body)) + body + bytes(len(body) % 2)
 
     record = chunk(b"LIST", b"rec " + chunk(b"00dc", bytes(3)) + chunk(b"01wb", bytes(8)))
-    head = chunk(b"RIFF", b"AVI " + chunk(b"LIST", b"movi" + record + chunk(b"ix01", bytes(24))))
+    streams = b"hdrl"
+    for kind in (b"vids", b"auds"):
+        stream = chunk(b"strh", kind + bytes(4)) + chunk(b"strf", bytes(8))
+        streams += chunk(b"LIST", b"strl" + stream)
+    movie = b"movi" + record + chunk(b"ix01", bytes(24))
+    head = chunk(b"RIFF", b"AVI " + chunk(b"LIST", streams) + chunk(b"LIST", movie))
     for name, places in (
         (b"01wb", []),
         (b"\1\2wb", [f"a chunk is damaged at byte {len(head) + 24}"]),
