@@ -105,7 +105,10 @@ class Chunks:
                 head = self.data[found.body : found.body + HEAD.size + 4]
                 form = found.body + HEAD.size + int.from_bytes(head[4:8], "little")
                 name, bytes_of_form = HEAD.unpack(self.data[form : form + HEAD.size])
-                is_whole = name == b"strf" and form + HEAD.size + bytes_of_form <= found.end
+                is_whole = (head[:4], name) == (
+                    b"strh",
+                    b"strf",
+                ) and form + HEAD.size + bytes_of_form <= found.end
                 self._streams.append(head[HEAD.size :] if is_whole else b"")
             at += HEAD.size + size + size % 2
 

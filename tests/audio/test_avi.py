@@ -64,7 +64,7 @@ def test_a_stream_whose_header_is_damaged(tmp_path):
     ffmpeg("-i", sound, "-i", sound, *maps, tmp_path / "a.avi")
     whole = (tmp_path / "a.avi").read_bytes()
     assert outcome(tmp_path / "a.avi")[1] == ""
-    for name in (b"auds", b"strf", b"strl"):
+    for name in (b"auds", b"strf", b"strh", b"strl"):
         data = bytearray(whole)
         data[data.rindex(name)] ^= 64
         (tmp_path / "a.avi").write_bytes(data)
