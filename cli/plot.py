@@ -26,7 +26,7 @@ def plot(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw the spectrograms of audio files one above the other, up to half their sample rate."""
-    from qse.audio.file_mode import strictest
+    from qse.audio.file_mode import Sources
     from qse.audio.writer import check_target
     from qse.data.recordings import damage_noticed, read_channels
     from qse.errors import UsageError
@@ -37,13 +37,14 @@ def plot(
     if len(names) != len(files):
         raise UsageError(f"{len(names)} titles for {len(files)} files: give one for each")
     signals = []
+    source = Sources(files)
     for name, file in zip(names, files, strict=True):
-        with damage_noticed() as damage:
+        with damage_noticed() as damage, source:
             audio, sample_rate = read_channels(file)
         for text in damage:
             say(f"qse: warning: {text}")
         several = len(audio) > 1
         for number, channel in enumerate(audio, 1):
             signals.append((name.strip() + several * f", channel {number}", channel, sample_rate))
-    plot_spectrograms(signals, output, strictest(files), overwrite)
+    plot_spectrograms(signals, output, source, overwrite)
     say(f"written to {output}")

@@ -15,7 +15,7 @@ from shutil import copyfileobj
 from typing import IO
 
 from .claim import claim_in
-from .file_mode import is_wider, set_mode
+from .file_mode import Source, is_wider, set_mode
 from .folder_path import entered_folder, target_folder
 from .held_folder import HeldFolder
 from .private_folder import is_shared
@@ -25,15 +25,15 @@ _unfinished: set[tuple[HeldFolder, str]] = set()
 
 @contextmanager
 def atomic_path(
-    path: Path, overwrite: bool = True, *, source: Path | None, is_named: bool = False
+    path: Path, overwrite: bool = True, *, source: Source | None, is_named: bool = False
 ) -> Iterator[Path]:
     """Yield the path of an empty temporary file in the folder of `path`; rename it to `path` at the
     end, remove it on an exception.
 
     If `path` is a link, it is replaced itself, or, if `is_named`, the file that it points to; see
     `target_folder`. A replaced file hands on its permissions, as far as they are no wider than
-    those of `source`: the file that the content is made of, OWNER_ALONE, or None for what everybody
-    may read. Without `overwrite`, raise FileExistsError if `path` exists at the end, also where
+    those of `source`: what the content is made of, OWNER_ALONE, or None for what everybody may
+    read. Without `overwrite`, raise FileExistsError if `path` exists at the end, also where
     another process has just made it. On Linux the yielded path is that of a descriptor: it must be
     written, not replaced.
     """
@@ -46,7 +46,7 @@ def atomic_path(
 
 @contextmanager
 def claimed_path(
-    path: Path, overwrite: bool = True, *, source: Path | None, is_named: bool = False
+    path: Path, overwrite: bool = True, *, source: Source | None, is_named: bool = False
 ) -> Iterator[Path]:
     """Do what `atomic_path` does, in folders that are made if they are missing, for one process at
     a time: raise Claimed at once if another one writes `path`.
@@ -79,7 +79,7 @@ def _temporary() -> str:
 
 @contextmanager
 def _published(
-    folder: HeldFolder, name: str, overwrite: bool, source: Path | None, part: str | None = None
+    folder: HeldFolder, name: str, overwrite: bool, source: Source | None, part: str | None = None
 ) -> Iterator[Path]:
     part = part or _temporary()
     step("before making")
@@ -109,7 +109,7 @@ def _published(
         _unfinished.discard((folder, part))
 
 
-def open_to_append(path: Path, *, source: Path | None, is_named: bool = False) -> IO[bytes]:
+def open_to_append(path: Path, *, source: Source | None, is_named: bool = False) -> IO[bytes]:
     """Open a file to append to it, in the folder that `target_folder` enters; its permissions are
     then no wider than those of `source`. If they were, a copy takes its place, which nobody has
     open.
@@ -135,7 +135,7 @@ def open_to_append(path: Path, *, source: Path | None, is_named: bool = False) -
     return os.fdopen(descriptor, "ab")
 
 
-def _replace_by_copy(folder: HeldFolder, name: str, source: Path) -> None:
+def _replace_by_copy(folder: HeldFolder, name: str, source: Source) -> None:
     with (
         os.fdopen(folder.open(name, os.O_RDONLY), "rb") as file,
         _published(folder, name, True, source) as part,
@@ -160,7 +160,7 @@ def write_text(
     text: str,
     overwrite: bool = True,
     *,
-    source: Path | None,
+    source: Source | None,
     is_named: bool = False,
 ) -> None:
     """Write `text` to `path` atomically, in UTF-8; see `atomic_path`."""

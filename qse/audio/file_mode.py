@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, Self
 
 MASK = os.umask(0o077)  # read once: there is no way to read it without setting it
 os.umask(MASK)
@@ -15,12 +15,83 @@ ACL = "system.posix_acl_access"
 ACL_HEAD = 4  # bytes before its lines
 ENTRY = struct.Struct("<HH4x")  # of whom a line tells, and permissions
 OWNER = 1
-OWNER_ALONE = Path(os.devnull)  # in place of a source: sound of a microphone
 
 
-def set_mode(descriptor: int, replaced: os.stat_result | None, source: Path | None) -> None:
+class Readers(NamedTuple):
+    """Who but the owner may use a file: permissions of its group and of others, and that group."""
+
+    mode: int
+    group: int
+
+    @classmethod
+    def of(cls, file: Path | int) -> Self:
+        """Return the readers of a file, a path or a descriptor; with a list of people (ACL), what
+        all of them may. Raises OSError."""
+        state = os.stat(file)
+        listed = _listed(file)
+        # the bits of the group are those of other people
+        mode = _of_all(state.st_mode, listed) if listed else state.st_mode & 0o077
+        return cls(mode, state.st_gid)
+
+    def of_copy(self, group: int) -> int:
+        """Return the permissions that a copy may have which belongs to `group`."""
+        return 0o600 | (self.mode if self.group == group else _of_all(self.mode))
+
+    def may_read(self, other: "Readers") -> bool:
+        """Return whether all of them may read a file with `other` readers."""
+        wanted = (self.mode >> 3 | self.mode) & 0o007
+        of_all = (wanted << 3 | wanted) & ~other.mode == 0
+        return of_all or (self.group == other.group and self.mode & ~other.mode == 0)
+
+
+class Sources:
+    """Several files of which one is made: whoever may read that may read all of them.
+
+    Files are known by their names, and while this is a context, by what is opened under these names
+    to be read, in any thread: others may exchange them.
+    """
+
+    _active: ClassVar[list["Sources"]] = []
+
+    def __init__(self, paths: Iterable[Path]):
+        """Raises OSError."""
+        self._names: set[str] = set()
+        self._found: set[Readers] = set()
+        for path in paths:
+            self._names.add(str(path))
+            self._found.add(Readers.of(path))
+
+    def __enter__(self) -> Self:
+        self._active.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._active.remove(self)
+
+    @classmethod
+    def opened(cls, path: Path, descriptor: int) -> None:
+        """Note that a file is open under this name. Raises OSError."""
+        for sources in cls._active:
+            if str(path) in sources._names:
+                sources._found.add(Readers.of(descriptor))
+
+    @property
+    def readers(self) -> Readers | None:
+        """Return who may read all files: nobody but the owner where no file tells it; None without
+        files."""
+        for readers in self._found:
+            if all(map(readers.may_read, self._found)):
+                return readers
+        return Readers(0, 0) if self._found else None
+
+
+OWNER_ALONE = Readers(0, 0)  # in place of a source: sound of a microphone
+Source = Path | Readers | Sources
+
+
+def set_mode(descriptor: int, replaced: os.stat_result | None, source: Source | None) -> None:
     """Give the temporary file the permissions of a new one, or of the own file that it replaces,
-    without those that others do not have on `source`, which may be OWNER_ALONE."""
+    without those that others do not have on `source`."""
     if not hasattr(os, "fchmod"):
         return
     own = os.fstat(descriptor)
@@ -29,54 +100,47 @@ def set_mode(descriptor: int, replaced: os.stat_result | None, source: Path | No
         before = stat.S_IMODE(replaced.st_mode) & 0o777
         mode = before if replaced.st_uid == own.st_uid else mode & before
     with suppress(OSError):  # the file system has no permissions
-        os.fchmod(descriptor, mode & (allowed(source, own.st_gid) if source else 0o777))
+        os.fchmod(descriptor, mode & allowed(source, own.st_gid))
 
 
-def is_wider(descriptor: int, source: Path) -> bool:
+def is_wider(descriptor: int, source: Source | None) -> bool:
     """Return whether an open file has permissions that others do not have on `source`."""
     own = os.fstat(descriptor)
-    mode = stat.S_IMODE(own.st_mode) & 0o777
+    mode = stat.S_IMODE(own.st_mode) & 0o077
     return hasattr(os, "fchmod") and bool(mode & ~allowed(source, own.st_gid))
 
 
-def restrict(path: Path, source: Path | None) -> None:
+def restrict(path: Path, source: Source | None) -> None:
     """Take from a file the permissions that others do not have on `source`, as `set_mode`."""
-    if source and hasattr(os, "fchmod"):
+    if hasattr(os, "fchmod"):
         state = path.stat()
-        path.chmod(stat.S_IMODE(state.st_mode) & allowed(source, state.st_gid))
+        path.chmod(stat.S_IMODE(state.st_mode) & (allowed(source, state.st_gid) | 0o700))
 
 
-def strictest(sources: Iterable[Path]) -> Path | None:
-    """Return the one of several files whose permissions a file made of all may have; OWNER_ALONE
-    where there is no such one, None if there are no files. Raises OSError."""
-    files: dict[tuple[int, int], Path] = {}
-    for path in sources:
-        files.setdefault(_shared_with(path), path)
-    for own, path in files.items():
-        if all(_covers(other, own) for other in files):
-            return path
-    return OWNER_ALONE if files else None
+def allowed(source: Source | None, group: int) -> int:
+    """Return the permissions that a file made of `source` may have, which belongs to `group`; of
+    None all. Raises OSError."""
+    readers = source.readers if isinstance(source, Sources) else source
+    if isinstance(readers, Path):
+        readers = Readers.of(readers)
+    return readers.of_copy(group) if readers else 0o777
 
 
-def _shared_with(path: Path) -> tuple[int, int]:
-    """Return the permissions of group and others, and the group; for a list of people (ACL) those
-    of all."""
-    if path == OWNER_ALONE:
-        return 0, 0
-    state = path.stat()
-    listed = _listed(path)
-    mode = _of_all(state.st_mode, listed) if listed else state.st_mode & 0o077
-    return mode, state.st_gid
+def allowed_of(file: Any, group: int) -> int:
+    """Return the permissions that a copy of what an object reads may have, which belongs to
+    `group`: of a pipe, or of bytes in memory, all; of a file that it does not tell, as that of an
+    archive, those of its owner alone. Raises OSError."""
+    if isinstance(file, BytesIO):
+        return 0o666
+    try:
+        number = file.fileno()
+        is_file = stat.S_ISREG(os.fstat(number).st_mode)
+    except (OSError, ValueError, AttributeError, TypeError):  # closed, or no file of the system
+        return 0o600
+    return Readers.of(number).of_copy(group) if is_file else 0o666
 
 
-def _covers(other: tuple[int, int], own: tuple[int, int]) -> bool:
-    """Return whether whoever may read a file with `own` permissions may read `other`, too."""
-    wanted = (own[0] >> 3 | own[0]) & 0o007
-    of_all = (wanted << 3 | wanted) & ~other[0] == 0
-    return of_all or (own[1] == other[1] and own[0] & ~other[0] == 0)
-
-
-def _of_all(mode: int, listed: tuple[int, ...]) -> int:
+def _of_all(mode: int, listed: tuple[int, ...] = ()) -> int:
     """Return the permissions of others and of any group: what nobody but the owner lacks. listed:
     as of `_listed`."""
     common = mode >> 3 & mode & 0o007
@@ -92,31 +156,3 @@ def _listed(path: Path | int) -> tuple[int, ...]:
         return ()
     lines = ENTRY.iter_unpack(os.getxattr(path, ACL)[ACL_HEAD:])
     return tuple(permissions for tag, permissions in lines if tag != OWNER)
-
-
-def allowed(source: Path | int, group: int) -> int:
-    """Return the permissions that a copy of `source`, a path or a descriptor, may have, which
-    belongs to `group`. Raises OSError."""
-    if source == OWNER_ALONE:
-        return 0o600
-    state = os.stat(source)
-    mode = state.st_mode & 0o777
-    listed = _listed(source)
-    # the bits of the group are those of other people
-    if state.st_gid != group or listed:
-        mode = mode & 0o700 | _of_all(mode, listed)
-    return mode | 0o600
-
-
-def allowed_of(file: Any, group: int) -> int:
-    """Return the permissions that a copy of what an object reads may have, which belongs to
-    `group`: of a pipe, or of bytes in memory, all; of a file that it does not tell, as that of an
-    archive, those of its owner alone. Raises OSError."""
-    if isinstance(file, BytesIO):
-        return 0o666
-    try:
-        number = file.fileno()
-        is_file = stat.S_ISREG(os.fstat(number).st_mode)
-    except (OSError, ValueError, AttributeError, TypeError):  # closed, or no file of the system
-        return 0o600
-    return allowed(number, group) if is_file else 0o666

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..errors import QseError
 from .checks import check_file
+from .file_mode import Sources
 from .folder_path import FOLDER, held_folder, is_closed
 from .held_folder import HAS_DESCRIPTORS, HeldFolder
 from .private_folder import private_folder
@@ -48,6 +49,7 @@ def held_input(path: Path, name: str, inside: Identity | None = None) -> Iterato
                 raise QseError(f"{name} leads to a file outside the folder that was named")
             read = path
             if not _is_private(folder, last):
+                Sources.opened(path, descriptor)
                 read = _link_to(descriptor, path, stack)
         except FileNotFoundError as error:
             raise QseError(f"{name}: no such file") from error

@@ -76,7 +76,7 @@ def first_frame(file: IO[bytes], start: int) -> FirstFrame:
     frame = file.read(FIRST_BYTES)
     at = header_place(frame)
     if at < 0:
-        return FirstFrame(start, frame[:4], b"")
+        return FirstFrame(start, frame[:4], b"", _is_named(frame))
     return FirstFrame(start, frame[:4], frame[at:], _is_changed(frame, at))
 
 
@@ -113,6 +113,18 @@ def frame_form(header: bytes) -> tuple[int, int]:
     length = 1152 if version == 3 else 576
     kbits = MP3_RATES[version != 3][bit_rate]
     return length // 8 * 1000 * kbits // sample_rate + padding, length
+
+
+def _is_named(frame: bytes) -> bool:
+    """Return whether the name of an encoder stands where one would behind a header, in a frame
+    without sound: encoders also fill frames with their name."""
+    for checksum in (0, 2):
+        for at in PLACES:
+            name = at + checksum + ENCODER
+            is_empty = not any(frame[4 + checksum : at + checksum])
+            if is_empty and frame[name : name + 4] in ENCODERS:
+                return True
+    return False
 
 
 def _is_changed(frame: bytes, at: int) -> bool:

@@ -17,6 +17,7 @@ from ..errors import QseError
 from .atomic_write import claimed_path
 from .claim import Claimed
 from .content import inspect
+from .file_mode import Source
 from .formats import Layout, native
 from .reader import UNKNOWN_LENGTH
 
@@ -43,7 +44,7 @@ def write(
     overwrite: bool = False,
     keep_partial: bool = False,
     finish: Callable[[Path, int], object] = lambda part, samples: None,
-    source: Path | None = None,
+    source: Source | None = None,
     is_named: bool = False,
 ) -> int:
     """Write the blocks to `target` and return the samples per channel.
@@ -174,7 +175,7 @@ def check_written(path: Path, samples: int) -> None:
 
 @contextmanager
 def atomic_target(
-    target: Path, overwrite: bool, *, source: Path | None, is_named: bool = False
+    target: Path, overwrite: bool, *, source: Source | None, is_named: bool = False
 ) -> Iterator[Path]:
     """Yield a temporary path for `target`, as `claimed_path`, and turn its errors into QseError."""
     try:

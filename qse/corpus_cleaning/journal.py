@@ -23,6 +23,7 @@ from typing import IO
 
 from ..audio.atomic_write import atomic_path, open_to_append
 from ..audio.claim import lock, open_lock
+from ..audio.file_mode import Source
 from ..audio.folder_path import held_folder
 from ..errors import QseError, UsageError
 from .manifest import KEY, PATH, Entry, Recording, dump, parse
@@ -45,7 +46,7 @@ class Journal:
         self,
         path: Path,
         settings: Settings,
-        source: Path | None = None,
+        source: Source | None = None,
         overwrite: bool = False,
     ):
         """Lock the file, drop a last line that was half written, the lines of failed recordings,

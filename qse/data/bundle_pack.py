@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..audio.atomic_write import remove
 from ..audio.claim import held
-from ..audio.file_mode import strictest
+from ..audio.file_mode import Sources
 from ..audio.folder_path import entered_folder
 from ..errors import QseError, UsageError
 from . import bundle_part, bundle_recordings
@@ -75,9 +75,12 @@ def pack(
         number = max((index.part for index in there), default=-1) + 1
         queue = _Queue(bundle_recordings.in_random_order(files, config.seed), names, config)
         replaced = list(former) if overwrite else []
-        with _in_place_of(replaced, out) as prefix, ThreadPoolExecutor(config.threads) as pool:
+        with (
+            _in_place_of(replaced, out) as prefix,
+            ThreadPoolExecutor(config.threads) as pool,
+            Sources(file.path for file in files) as source,
+        ):
             pieces = queue.pieces(pool, packed.faults if skip else None, progress)
-            source = strictest(file.path for file in files)
             for index, shards in _filled(pieces, pool, config, bundle, number):
                 name = f"part-{index.part:03d}.zip"
                 bundle_part.write(out / f"{prefix}{name}", index, shards, source=source)

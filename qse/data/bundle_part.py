@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..audio.file_mode import Source
 from ..audio.opus import NotDecoded, decode
 from ..audio.writer import atomic_target
 from ..errors import QseError
@@ -48,7 +49,7 @@ def write(
     index: PartIndex,
     shards: list[bytes],
     overwrite: bool = False,
-    source: Path | None = None,
+    source: Source | None = None,
 ) -> None:
     """Write a part atomically. source: a file whose permissions it does not exceed.
 

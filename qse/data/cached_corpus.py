@@ -24,7 +24,7 @@ from torch import Tensor
 
 from ..audio.atomic_write import open_to_append, remove, write_text
 from ..audio.claim import claim_in_turn
-from ..audio.file_mode import strictest
+from ..audio.file_mode import Sources
 from ..errors import QseError
 from .bandwidth import bandwidth
 from .corpus import Corpus, none_reaches, read_or_faults, refuse
@@ -159,26 +159,31 @@ class CorpusCache:
         if not index.lengths:
             remove(self._json)  # which would fit the new samples, too
             remove(self._samples)  # a run that has mapped it keeps its data
-        source = strictest(path for _, path in missing)
-        with open_to_append(self._samples, source=source) as file:
-            file.truncate(index.bytes)  # what was written after the index
+        with Sources(path for _, path in missing) as source:
+            with open_to_append(self._samples, source=source) as file:
+                file.truncate(index.bytes)  # what was written after the index
             saved = time.monotonic()
             for first in range(0, len(missing), FILES_AT_ONCE):
                 some = missing[first : first + FILES_AT_ONCE]
-                faults += self._append(file, index, some)
+                recordings = read_or_faults([path for _, path in some], self.sample_rate)
+                with open_to_append(self._samples, source=source) as file:  # as they were opened
+                    faults += self._append(file, index, some, recordings)
+                    is_last = first + len(some) == len(missing)
+                    if is_last or time.monotonic() > saved + SAVED_EVERY:
+                        self._save(file, index)
+                        saved = time.monotonic()
                 if progress:
                     progress(first + len(some), len(missing))
-                if time.monotonic() > saved + SAVED_EVERY:
-                    self._save(file, index)
-                    saved = time.monotonic()
-            self._save(file, index)
         return faults
 
     def _append(
-        self, file: IO[bytes], index: Index, some: list[tuple[Identity, Path]]
+        self,
+        file: IO[bytes],
+        index: Index,
+        some: list[tuple[Identity, Path]],
+        recordings: list[np.ndarray | str],
     ) -> list[str]:
         faults = []
-        recordings = read_or_faults([path for _, path in some], self.sample_rate)
         for (identity, _), recording in zip(some, recordings, strict=True):
             if isinstance(recording, str):
                 faults.append(recording)

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..audio.atomic_write import atomic_path
+from ..audio.file_mode import Sources
 from ..audio.writer import check_written
 from ..errors import QseError
 from ..user_folders import cache_folder
@@ -68,12 +69,13 @@ def _copy(path: Path, root: Path) -> Path:
         times = path.stat()
         if copy.exists() and _is_current(copy.stat(), times):
             return copy
-        audio, sample_rate = read_mono(path)
+        with Sources([path]) as source:
+            audio, sample_rate = read_mono(path)
     except QseError:
         return path
     try:
         copy.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(copy, source=path) as beside:
+        with atomic_path(copy, source=source) as beside:
             converted = soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ")
             soundfile.write(beside, converted, SAMPLE_RATE, format="WAV")
             check_written(beside, len(converted))

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..audio.file_mode import strictest
+from ..audio.file_mode import Sources
 from . import copies, datasets
 from .cached_corpus import CorpusCache
 from .corpus import read_recordings
@@ -98,11 +98,11 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
     folder = copies.copies_of(found.root) / f"validation-{digest}"
     if not folder.is_dir():
         clean, noise = _caches(found.root)
-        voices = clean.corpus(speech.held, group_of=talker)
-        others = noise.corpus(noises.held)
-        mixer = NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1))
-        files = [*speech.held, *noises.held, *found.impulse_responses]
-        mix_pairs(mixer, folder, PAIRS, source=strictest(files))
+        with Sources([*speech.held, *noises.held, *found.impulse_responses]) as source:
+            voices = clean.corpus(speech.held, group_of=talker)
+            others = noise.corpus(noises.held)
+            mixer = NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1))
+            mix_pairs(mixer, folder, PAIRS, source=source)
     return datasets.pair_folders(*map(folder.joinpath, SIDES))
 
 

@@ -8,7 +8,7 @@ import soundfile
 import torch
 
 from ..audio.atomic_write import atomic_path
-from ..audio.file_mode import strictest
+from ..audio.file_mode import Source, Sources
 from ..audio.replaced_folder import new_folder
 from ..audio.writer import check_written
 from ..errors import QseError
@@ -44,10 +44,10 @@ def write_pairs(
     if folder.exists():
         raise QseError(f"{folder} is there already: name a new folder")
     mix = replace(mix, noise_only_chance=0.0, clean_only_chance=0.0)
-    spoken = Corpus.read(speech, mix.sample_rate)
-    noises = Corpus.read(noise, mix.sample_rate)
+    with Sources([*audio_files(speech), *audio_files(noise)]) as source:
+        spoken = Corpus.read(speech, mix.sample_rate)
+        noises = Corpus.read(noise, mix.sample_rate)
     mixer = NoiseMixer(mix, spoken, noises, seed, rooms_seed=seed + ROOMS_SEED)
-    source = strictest([*audio_files(speech), *audio_files(noise)])
     mix_pairs(mixer, folder, count, progress, source)
 
 
@@ -56,7 +56,7 @@ def mix_pairs(
     folder: Path,
     count: int,
     progress: Callable[[int, int], None] | None = None,
-    source: Path | None = None,
+    source: Source | None = None,
 ) -> None:
     """Write `count` segments of `mixer` as pairs into `folder`, which appears when it is complete.
 

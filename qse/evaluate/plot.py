@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..audio.atomic_write import atomic_path
+from ..audio.file_mode import Source
 from ..errors import QseError
 from ..extras import need
 from .metrics import METRICS
@@ -40,7 +41,7 @@ def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
 
 
 def plot_spectrograms(
-    signals: Sequence[Signal], path: Path, source: Path | None = None, overwrite: bool = True
+    signals: Sequence[Signal], path: Path, source: Source | None = None, overwrite: bool = True
 ) -> None:
     """Write a PNG of the signals' spectrograms, the first on top; time, frequency and colour
     scales are common.
@@ -58,7 +59,7 @@ def plot_spectrograms(
     _save(figure, path, source, overwrite)
 
 
-def plot_grid(rows: Sequence[Sequence[Signal]], path: Path, source: Path | None = None) -> None:
+def plot_grid(rows: Sequence[Sequence[Signal]], path: Path, source: Source | None = None) -> None:
     """Write a PNG with a row of spectrograms per utterance; the signals of a row share their
     scales. source: as for `plot_spectrograms`."""
     columns = max(map(len, rows))  # some utterances may have no clean signal
@@ -130,7 +131,7 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _save(figure: Any, path: Path, source: Path | None = None, overwrite: bool = True) -> None:
+def _save(figure: Any, path: Path, source: Source | None = None, overwrite: bool = True) -> None:
     if path.suffix.lower() != ".png":
         raise QseError(f"{path}: a picture is a PNG; name one that ends in .png")
     try:

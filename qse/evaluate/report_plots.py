@@ -1,10 +1,9 @@
 """Plot one evaluation: a histogram per metric, spectrograms of a typical utterance and of the
 worst ones."""
 
-from functools import cache
 from pathlib import Path
 
-from ..audio.file_mode import strictest
+from ..audio.file_mode import Sources
 from ..data.datasets import Pair
 from .computing_systems import System
 from .plot import Signal, plot_grid, plot_histogram, plot_spectrograms
@@ -27,7 +26,6 @@ def plot_report(
     pair_of = {pair.name: pair for pair in pairs}
     enhance = system.open(sample_rate)
 
-    @cache
     def signals(name: str) -> list[Signal]:
         """Return noisy, enhanced and clean of one utterance, those that exist."""
         pair = pair_of[name]
@@ -40,10 +38,10 @@ def plot_report(
             found.append(("clean", clean, sample_rate))
         return found
 
-    def strictest_of(drawn: list[Row]) -> Path | None:
-        """Return the file whose permissions a picture of these utterances may have."""
+    def sources(drawn: list[Row]) -> Sources:
+        """Return the files of these utterances, whose permissions limit those of a picture."""
         names = [row["name"] for row in drawn]
-        return strictest(
+        return Sources(
             path for name in names for path in (*pair_of[name].files, *system.files_for(name))
         )
 
@@ -54,9 +52,11 @@ def plot_report(
             worst = sorted(scored, key=lambda row: row[metric] - row.get(f"noisy_{metric}", 0.0))[
                 :WORST
             ]
-            shown = [signals(row["name"]) for row in worst]
-            plot_grid(shown, out / f"worst-{metric}.png", strictest_of(worst))
+            with sources(worst) as source:
+                shown = [signals(row["name"]) for row in worst]
+            plot_grid(shown, out / f"worst-{metric}.png", source)
             if metric == metrics[0]:
                 median = sorted(scored, key=lambda row: row[metric])[len(scored) // 2]
-                picture = out / "spectrograms.png"
-                plot_spectrograms(signals(median["name"]), picture, strictest_of([median]))
+                with sources([median]) as source:
+                    shown_signals = signals(median["name"])
+                plot_spectrograms(shown_signals, out / "spectrograms.png", source)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..audio.atomic_write import atomic_path
+from ..audio.file_mode import Source
 from ..errors import QseError
 from ..networks import Network
 
@@ -22,7 +23,7 @@ def publish(
     metadata: Mapping[str, object],
     difference: Callable[[Path], float],
     tolerance: float,
-    source: Path | None = None,
+    source: Source | None = None,
 ) -> None:
     """Write a graph beside `path` with `write`, add `metadata`, and rename it to `path` if it
     agrees with torch. source: see `atomic_path`; None for a network in memory.

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..audio.file_mode import strictest
+from ..audio.file_mode import Source, Sources
 from ..errors import QseError
 from ..model_folder import CONFIG, STREAMS_GRAPH, weights_of
 from ..networks import Network, TwoGrids
@@ -54,7 +54,7 @@ def export_many_streams(
     name: str,
     version: str,
     licence: str = "Apache-2.0",
-    source: Path | None = None,
+    source: Source | None = None,
 ) -> None:
     """Write the graph of many streams of `network` to `path`, replacing a file that is there.
 
@@ -89,7 +89,7 @@ def add_many_streams(folder: Path, licence: str = "Apache-2.0") -> None:
     if engine.second_grid:
         raise QseError(f"{folder}: runs on two grids of frames, and a graph of many streams on one")
     about = {"name": engine.name, "version": engine.version, "licence": licence}
-    origin = strictest([folder / CONFIG, weights_of(folder)])
+    origin = Sources([folder / CONFIG, weights_of(folder)])
     lower = network.at(engine.sample_rate)
     export_many_streams(lower, folder / STREAMS_GRAPH, **about, source=origin)
     seal(folder)

@@ -14,7 +14,7 @@ import torch
 
 from .. import __version__
 from ..audio.atomic_write import write_text
-from ..audio.file_mode import restrict, strictest
+from ..audio.file_mode import Sources, restrict
 from ..errors import QseError
 from ..model_folder import (
     CARD,
@@ -105,7 +105,7 @@ def release(
 def _restrict(folder: Path, runs: Sequence[Path]) -> None:
     """Give the files of a model no wider permissions than those of the runs that it is made of."""
     names = (CONFIG, CHECKPOINT, *WEIGHTS)
-    origin = strictest(run / name for run in runs for name in names if (run / name).is_file())
+    origin = Sources(run / name for run in runs for name in names if (run / name).is_file())
     for path in folder.iterdir():
         restrict(path, origin)
 

@@ -15,6 +15,7 @@ from safetensors.torch import save as serialized
 from torch import Tensor, nn
 
 from ..audio.atomic_write import atomic_path
+from ..audio.file_mode import Source
 from ..errors import QseError
 from ..networks import Network, weights
 from .checkpoint_header import CURE, check_header
@@ -66,7 +67,7 @@ def save(
     path: Path,
     tensors: Mapping[str, Tensor],
     header: Mapping[str, str],
-    source: Path | None = None,
+    source: Source | None = None,
 ) -> None:
     """Write `path` atomically. source: a file whose permissions it does not exceed.
 

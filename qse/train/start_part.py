@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ..audio.file_mode import strictest
+from ..audio.file_mode import Sources
 from ..audio.folder_path import entered_folder
 from ..audio.writer import atomic_target
 from ..errors import QseError
@@ -55,7 +55,7 @@ def _packed(
     path: Path, found: Mapping[str, Path], python_version: str, overwrite: bool
 ) -> Iterator[None]:
     with (
-        atomic_target(path, overwrite, source=strictest(found.values())) as part,
+        atomic_target(path, overwrite, source=Sources(found.values())) as part,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file,
         tempfile.TemporaryDirectory() as folder,
     ):

@@ -217,11 +217,13 @@ def test_an_encoder_delay_of_ffmpeg_that_is_damaged(tmp_path, rate):
     path = tmp_path / "a.mp3"
     ffmpeg("-i", tmp_path / "a.wav", "-b:a", "32k", path)
     assert outcome(path)[1] == ""
-    data = bytearray(path.read_bytes())
-    data[data.find(b"Info") + 120 + 21] ^= 0x80
-    path.write_bytes(data)
-    assert "differs from its checksum" in outcome(path)[1]
-    assert "differs from its checksum" in outcome(path, stop=rate)[1]
+    whole = path.read_bytes()
+    for place, bit in ((120 + 21, 0x80), (0, 2)):  # the delay, or the name of the header
+        data = bytearray(whole)
+        data[data.find(b"Info") + place] ^= bit
+        path.write_bytes(data)
+        assert "differs from its checksum" in outcome(path)[1]
+        assert "differs from its checksum" in outcome(path, stop=rate)[1]
 
 
 def test_a_short_mp3_of_variable_bit_rate_without_a_length(tmp_path):

@@ -12,14 +12,15 @@ import soundfile
 torch = pytest.importorskip("torch")
 
 from qse.audio.atomic_write import open_to_append
-from qse.audio.file_mode import OWNER_ALONE, allowed, strictest
-from qse.data import bundle_pack
+from qse.audio.file_mode import OWNER_ALONE, Readers, Sources, allowed
+from qse.data import bundle_pack, cached_corpus
 from qse.data.bundle_shards import BundleConfig
 from qse.data.cached_corpus import CorpusCache
 from qse.data.copies import with_copies
 from qse.data.datasets import Pair
 from qse.data.mix_config import MixConfig
 from qse.data.pair_folder import write_pairs
+from qse.data.recordings import read_mono
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 MODES = [0o600, 0o644]
@@ -105,24 +106,63 @@ def test_picture(tmp_path, command, wanted):
     assert mode(tmp_path / "a.png") == wanted
 
 
-def test_strictest(tmp_path):
-    """Choose a file whose readers may read all of them."""
+def test_sources(tmp_path):
+    """Whoever may read the result may read all of them."""
     files = {}
     for number in (0o600, 0o640, 0o644, 0o604):
         files[number] = noise(tmp_path / f"{number:o}.wav", number)
 
-    def chosen(*modes: int) -> Path | None:
-        return strictest(files[number] for number in modes)
+    def chosen(*modes: int) -> Readers | None:
+        return Sources(files[number] for number in modes).readers
 
     assert chosen() is None
-    assert chosen(0o644, 0o640) == files[0o640]
-    assert chosen(0o644, 0o640, 0o600) == files[0o600]
+    assert chosen(0o644, 0o640) == Readers.of(files[0o640])
+    assert chosen(0o644, 0o640, 0o600) == Readers.of(files[0o600])
     assert chosen(0o640, 0o604) == OWNER_ALONE
     if os.geteuid() == 0:
         os.chown(files[0o640], 0, 100)
-        assert chosen(0o640, 0o644) == files[0o640]
+        assert chosen(0o640, 0o644) == Readers.of(files[0o640])
         other = noise(tmp_path / "other.wav", 0o640)
-        assert strictest([files[0o640], other]) == OWNER_ALONE
+        assert Sources([files[0o640], other]).readers == OWNER_ALONE
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs paths of descriptors")
+def test_a_file_that_others_exchange_while_it_is_read(tmp_path):
+    """What was opened counts, and not what has its name before and afterwards."""
+    tmp_path.chmod(0o777)
+    path = noise(tmp_path / "a.wav")
+    hidden = path.rename(tmp_path / "public.wav")
+    noise(path, 0o600)
+    private = path.rename(tmp_path / "private.wav")
+    hidden.rename(path)
+    with Sources([path]) as source:
+        path.rename(hidden)
+        private.rename(path)
+        read_mono(path)
+        path.rename(private)
+        hidden.rename(path)
+    assert allowed(source, path.stat().st_gid) == 0o600
+
+
+def test_cache_of_a_file_that_others_exchange_while_it_is_read(tmp_path, monkeypatch):
+    """Nothing of it gets into the file that all may read."""
+    cache = CorpusCache(tmp_path / "cache", tmp_path)
+    path = noise(tmp_path / "a.wav")
+    cache.corpus([path])
+    read = cached_corpus.read_or_faults
+
+    def exchanged(paths, rate):
+        noise(paths[0], 0o600)
+        with paths[0].open("rb") as file:
+            Sources.opened(paths[0], file.fileno())
+        return read(paths, rate)
+
+    monkeypatch.setattr(cached_corpus, "read_or_faults", exchanged)
+    with (tmp_path / "cache.int16").open("rb") as of_others:
+        before = of_others.read()
+        cache.corpus([path, noise(tmp_path / "b.wav")])
+        assert of_others.read() == b"" != before
+    assert mode(tmp_path / "cache.int16") == 0o600
 
 
 def acl(path: Path, *lines: tuple[int, int, int]) -> None:
@@ -147,7 +187,7 @@ def test_who_is_shut_out_by_a_list_of_people(tmp_path, who, of_mask, wanted):
     acl(path, *sorted([*all_read, who, (16, of_mask, NOBODY)]))
     assert allowed(path, path.stat().st_gid) == wanted
     other = noise(tmp_path / "b.wav")
-    assert strictest([other, path]) == (path if wanted == 0o600 else other)
+    assert Sources([other, path]).readers == Readers.of(path if wanted == 0o600 else other)
 
 
 def test_group_that_is_shut_out(tmp_path):
