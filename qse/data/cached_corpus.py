@@ -9,7 +9,6 @@ Recordings are only appended: a run that has mapped the file keeps its data, a p
 interrupted loses what it wrote in the last SAVED_EVERY seconds, and new files cost their own time.
 """
 
-import json
 import os
 import time
 import warnings
@@ -27,6 +26,7 @@ from ..audio.claim import claim_in_turn
 from ..audio.file_mode import Sources
 from ..errors import QseError
 from .bandwidth import bandwidth
+from .checked_json import dumped, loaded
 from .corpus import Corpus, none_reaches, read_or_faults, refuse
 from .datasets import Progress, top_folder
 
@@ -136,7 +136,7 @@ class CorpusCache:
         """Return what the cache holds: nothing if there is none, or it is damaged, or of other
         settings. It is then written anew."""
         try:
-            found = json.loads(self._json.read_text(encoding="utf-8"))
+            found = loaded(self._json.read_text(encoding="utf-8"))
             index = Index()
             for file, length in zip(found["files"], found["lengths"], strict=True):
                 index.lengths[_read_identity(file)] = length
@@ -206,7 +206,7 @@ class CorpusCache:
             "lengths": list(index.lengths.values()),
             "skipped": list(index.skipped.items()),
         }
-        write_text(self._json, json.dumps(content), source=self._samples)
+        write_text(self._json, dumped(content), source=self._samples)
 
     def _report(self, index: Index, faults: list[str]) -> None:
         """Write the list of files that cannot be read. QseError if they are not left out."""

@@ -8,7 +8,6 @@ keeps its data while parts are added; what a killed process left behind the last
 overwritten.
 """
 
-import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -27,6 +26,7 @@ from ..machine import cores
 from .ahead import begun_ahead
 from .bundle_index import KINDS
 from .bundle_part import BundlePart
+from .checked_json import dumped, loaded
 
 Stream = tuple[str, int]  # kind, sample rate in Hz
 
@@ -139,7 +139,7 @@ class DecodedParts:
         rows = []
         for (kind, rate), extent in extents.items():
             rows.append([kind, rate, extent.start, extent.lengths, extent.groups])
-        text = json.dumps({**content, "streams": rows})
+        text = dumped({**content, "streams": rows})
         write_text(self.folder / f"{part.identity}.json", text, source=part.path)
 
     def _forget_damaged(self) -> None:
@@ -171,7 +171,7 @@ class DecodedParts:
     def _read(self, path: Path) -> Decoded | None:
         """Read the JSON file of a part; None if it is damaged: the part is then decoded anew."""
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = loaded(path.read_text(encoding="utf-8"))
             extents: dict[Stream, Extent] = {}
             for kind, rate, start, lengths, groups in content["streams"]:
                 extents[kind, rate] = Extent(start, lengths, groups)

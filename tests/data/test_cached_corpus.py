@@ -204,6 +204,22 @@ def test_cached_corpus_is_written_again_if_its_index_is_damaged(tmp_path, index)
     )
 
 
+@pytest.mark.parametrize("old", [False, True])
+def test_cached_corpus_is_written_again_if_one_digit_of_its_index_is_changed(folder, store, old):
+    """Those of before had no checksum."""
+    store.corpus(files(folder))
+    index = store.path.with_suffix(".json")
+    content = json.loads(index.read_text())
+    if old:
+        del content["checksum"]
+    else:
+        content["lengths"][0] -= 16
+    index.write_text(json.dumps(content))
+    os.utime(index, ns=(0, 0))
+    check(store.corpus(files(folder)), folder)
+    assert (index.stat().st_mtime_ns == 0) is old
+
+
 def test_cached_corpus_is_written_again_if_its_samples_are_cut(tmp_path):
     folder = tmp_path / "clean"
     store = tmp_path / "16kHz/clean"
