@@ -54,12 +54,13 @@ class Sources:
     _active: ClassVar[list["Sources"]] = []
 
     def __init__(self, paths: Iterable[Path]):
-        """Raises OSError."""
+        """A file that is not there tells nothing: what reads it complains. Raises OSError."""
         self._names: set[str] = set()
         self._found: set[Readers] = set()
         for path in paths:
             self._names.add(str(path))
-            self._found.add(Readers.of(path))
+            with suppress(FileNotFoundError):
+                self._found.add(Readers.of(path))
 
     def __enter__(self) -> Self:
         self._active.append(self)

@@ -162,7 +162,7 @@ def _tables(file: IO[bytes], movie: Atom, track: Atom, alone: bool) -> Tables | 
         sum_of(body_of(file, inner(file, sound, b"minf", b"stbl", b"stts"))),
         _fragments(file, movie) / scale if alone else 0.0,
         any(among(file, movie, b"mvex")),
-        tagged_samples(file) if alone else 0,
+        tagged_samples(file) if alone and edits == () else 0,
         edits is None,
     )
 
