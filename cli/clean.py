@@ -69,13 +69,15 @@ def clean(
     and the key qse with state, error, model and settings. Finished lines are skipped, failed ones
     are tried again. Shard 2/8 writes OUT.2-of-8.jsonl.
     """
+    from qse.audio.file_mode import Sources
     from qse.corpus_cleaning.clean import check_free
     from qse.corpus_cleaning.clean import shard as select
     from qse.corpus_cleaning.journal import Journal, sharded
     from qse.corpus_cleaning.manifest import recordings
     from qse.corpus_cleaning.settings import Settings
 
-    found = recordings(manifest, places.output, places.root, places.format_)
+    with Sources([manifest]) as source:
+        found = recordings(manifest, places.output, places.root, places.format_)
     chosen, number, of = select(found, places.shard)
     path = sharded(places.out, number, of)
     if path.resolve() == manifest.resolve():
@@ -86,7 +88,7 @@ def clean(
         check_free(chosen)
     models = processing.models()
     settings = Settings.of(models, processing.strength, places.format_)
-    with Journal(path, settings, manifest, overwrite) as journal:
+    with Journal(path, settings, source, overwrite) as journal:
         _run(chosen, models, journal, processing.at_once(models))
 
 

@@ -58,7 +58,7 @@ class Sources:
         self._names: set[str] = set()
         self._found: set[Readers] = set()
         for path in paths:
-            self._names.add(str(path))
+            self._names.add(os.path.abspath(path))
             with suppress(FileNotFoundError):
                 self._found.add(Readers.of(path))
 
@@ -72,8 +72,9 @@ class Sources:
     @classmethod
     def opened(cls, path: Path, descriptor: int) -> None:
         """Note that a file is open under this name. Raises OSError."""
+        name = os.path.abspath(path)
         for sources in cls._active:
-            if str(path) in sources._names:
+            if name in sources._names:
                 sources._found.add(Readers.of(descriptor))
 
     @property

@@ -55,11 +55,6 @@ class Mp4(Inspection):
             found._zeros = fragments.zeros
         return found
 
-    @property
-    def ends_early(self) -> bool:
-        with self.path.open("rb") as file:
-            return not self._fault and ends_early(file)
-
     def skipped_damage(self, sample_rate: int) -> str | None:
         if any(tables.is_exceeded(sample_rate) for tables in self._tables.values()):
             return self._fault or "its edit list names more sound than there is"
@@ -84,6 +79,10 @@ class Mp4(Inspection):
         if not track.sample_rate:
             return 0.0
         if tables := self._tables.get(track.index):
+            if len(tables.heard) > 1:  # ffmpeg reads no more of a file that ends between them
+                with self.path.open("rb") as file:
+                    if ends_early(file, track.index):
+                        return tables.kept
             return tables.seconds(track.sample_rate)
         if self.media is None or self.media.pictures or len(self.media.tracks) > 1:
             return 0.0

@@ -31,15 +31,16 @@ def chunk_fault(file: IO[bytes]) -> str | None:
     return "pieces of its sound lie one over another, or among other data" if is_wrong else None
 
 
-def ends_early(file: IO[bytes]) -> bool:
-    """Return whether sound lies behind the end of an open file, by its tables. Raises OSError, and
-    ValueError for tables that contradict each other."""
+def ends_early(file: IO[bytes], index: int) -> bool:
+    """Return whether a track, by its number among all, reaches behind the end of an open file.
+    Raises OSError."""
     size = file.seek(0, 2)
-    for movie in among(file, Atom(b"", 0, 0, size), b"moov"):
-        for chunks in chunks_of(file, movie, sound_alone=True):
-            if (chunks.sum(1) > size).any():
-                return True
-    return False
+    try:
+        movie = inner(file, Atom(b"", 0, 0, size), b"moov")
+        chunks = _of_track(file, list(among(file, movie, b"trak"))[index])
+    except (struct.error, IndexError, ValueError):
+        return False
+    return bool((chunks.sum(1) > size).any())
 
 
 def _are_misplaced(found: list[np.ndarray], whole: list[Atom]) -> bool:
@@ -61,14 +62,12 @@ def _are_misplaced(found: list[np.ndarray], whole: list[Atom]) -> bool:
     return bool(is_wrong.any())
 
 
-def chunks_of(file: IO[bytes], movie: Atom, sound_alone: bool = False) -> Iterator[np.ndarray]:
-    """Yield the chunks of each track, or of those of sound, whose tables are complete: (offset,
-    bytes) each. Raises ValueError for a sound track whose tables contradict each other."""
+def chunks_of(file: IO[bytes], movie: Atom) -> Iterator[np.ndarray]:
+    """Yield the chunks of each track whose tables are complete: (offset, bytes) each. Raises
+    ValueError for a sound track whose tables contradict each other."""
     for track in among(file, movie, b"trak"):
         try:
             is_heard = is_sound(file, track)
-            if sound_alone and not is_heard:
-                continue
             chunks = _of_track(file, track)
         except (struct.error, IndexError):
             continue

@@ -48,15 +48,25 @@ class Tables:
     tagged: int = 0
     is_edited_oddly: bool = False
 
+    @property
+    def heard(self) -> list[tuple[int, int, int]]:
+        """Return the edits that are not silence."""
+        return [edit for edit in self.edits if edit[1] != EMPTY]
+
+    @property
+    def kept(self) -> float:
+        """Return the seconds of sound by the edit list."""
+        return sum(length for length, _, _ in self.heard) / self.scale
+
     def seconds(self, sample_rate: int) -> float:
         """Return how long the sound is, at least, that is heard; 0 if unknown."""
         padding = PADDING / sample_rate
         packet = PACKET / sample_rate
-        heard = [edit for edit in self.edits if edit[1] != EMPTY]
+        heard = self.heard
+        kept = self.kept
         if any(rate != 1 for _, _, rate in heard):
             return 0.0
         begin = heard[0][1] if heard else 0
-        kept = sum(length for length, _, _ in heard) / self.scale
         silent = sum(length for length, begin, _ in self.edits if begin == EMPTY)
         stated = (self.lasts - silent) / self.scale  # by the header of the track
         if len(heard) > 1:

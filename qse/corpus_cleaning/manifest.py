@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..audio.file_mode import Sources
 from ..audio.folder_path import link_below
 from ..audio.formats import format_of
 from ..audio.suffixes import FORMATS
@@ -64,7 +65,9 @@ def read_entries(manifest: Path) -> list[Entry]:
     """Return the entries of `manifest`; blank lines are skipped. Raises QseError, or UsageError
     with the line."""
     try:
-        lines = manifest.read_bytes().splitlines()
+        with manifest.open("rb") as file:
+            Sources.opened(manifest, file.fileno())
+            lines = file.read().splitlines()
     except OSError as error:
         raise QseError(f"{manifest} cannot be read: {error.strerror}") from error
     entries = []

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..audio.file_mode import Source
+from ..audio.file_mode import Readers, Source
 from ..audio.opus import NotDecoded, decode
 from ..audio.writer import atomic_target
 from ..errors import QseError
@@ -92,7 +92,8 @@ def _archive(source: _Source) -> zipfile.ZipFile:
 
 
 class BundlePart:
-    """Read a part: a context manager. `index`: what it holds; `identity`: one of its own.
+    """Read a part: a context manager. `index`: what it holds; `identity`: one of its own;
+    `readers`: who may read it.
 
     Raises Refused if the file is no part, cut, or not what its index says.
     """
@@ -104,6 +105,7 @@ class BundlePart:
                 raise Refused(f"{path.name} is no regular file: remove it")
             self._size = path.stat().st_size
             self._source = _Source(path.open("rb", buffering=0))
+            self.readers = Readers.of(self._source.fileno())
             self._file = _archive(self._source)
         except OSError as error:
             raise Refused(f"{path.name} cannot be read ({error.strerror})") from error

@@ -121,7 +121,9 @@ class DecodedParts:
                 start = self._end(stream)
                 extents[stream] = Extent(start, [], [])
                 _make_own(self.samples(stream))
-                file = stack.enter_context(open_to_append(self.samples(stream), source=part.path))
+                file = stack.enter_context(
+                    open_to_append(self.samples(stream), source=part.readers)
+                )
                 file.truncate(2 * start)  # what a killed process has left
                 files[stream] = file
             threads = max(1, cores() - 1)
@@ -140,7 +142,7 @@ class DecodedParts:
         for (kind, rate), extent in extents.items():
             rows.append([kind, rate, extent.start, extent.lengths, extent.groups])
         text = dumped({**content, "streams": rows})
-        write_text(self.folder / f"{part.identity}.json", text, source=part.path)
+        write_text(self.folder / f"{part.identity}.json", text, source=part.readers)
 
     def _forget_damaged(self) -> None:
         """Remove the tables of parts whose samples are not there, before others take their place,

@@ -71,13 +71,13 @@ def test_what_looks_like_frames(tmp_path, monkeypatch, junk):
     path = make(tmp_path / "a.mp3", tone(8000))
     whole = read_frames(path)
     calls = []
-    frame = mp3_frames._frame
+    frame = mp3_frames.frame_form
 
     def counted(header: bytes) -> tuple[int, int]:
         calls.append(header)
         return frame(header)
 
-    monkeypatch.setattr(mp3_frames, "_frame", counted)
+    monkeypatch.setattr(mp3_frames, "frame_form", counted)
     monkeypatch.setattr(mp3_frames, "MOST_FALSE", 1000, raising=False)
     path.write_bytes(path.read_bytes() + junk * 100_000)
     found = read_frames(path)

@@ -138,12 +138,11 @@ def test_tables_that_are_missing(path, atom):
 
 @needs_ffmpeg
 def test_tables_that_cannot_be_read(here):
-    """The length by the header of the file counts."""
     ffmpeg("-t", "1.2", "-i", sound(here), "-c:a", "alac", "a.m4a")
     assert outcome(here / "a.m4a") == (1.2, "")
     data = (here / "a.m4a").read_bytes()
     (here / "a.m4a").write_bytes(data.replace(b"mdhd", b"ldhd"))
-    assert "more than there are" in outcome(here / "a.m4a")[1]
+    assert "a track of it is damaged" in audio_files.outcome(here / "a.m4a")[1]
 
 
 @needs_ffmpeg
@@ -249,9 +248,7 @@ def test_a_file_that_is_cut_in_what_its_edit_list_leaves_out(here):
     (here / "a.m4a").write_bytes(data)
     assert outcome(here / "a.m4a") == (pytest.approx(8, abs=0.1), "")
     (here / "a.m4a").write_bytes(data[: len(data) * 4 // 10])
-    assert audio_files.outcome(here / "a.m4a")[0] == 0
-    read, said = audio_files.outcome(here / "a.m4a", salvage=True)
-    assert read >= 4 * 16000 and "its end is missing" in said
+    assert "its header states 3.9" in outcome(here / "a.m4a")[1]
 
 
 @needs_ffmpeg

@@ -387,7 +387,7 @@ def test_clean_replaces_its_manifest_while_it_is_closed(corpus, clean, monkeypat
 
     def checked(path, **options):
         held.extend(fd for fd in glob("/proc/self/fd/*") if os.path.realpath(fd) == str(path))
-        return replace(path)
+        return replace(path, **options)
 
     monkeypatch.setattr(journal, "atomic_path", checked)
     assert clean()[0] == 0
