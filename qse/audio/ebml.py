@@ -35,6 +35,9 @@ IN_GROUP = (
 WHOLE_NUMBERS = (TIMESTAMP, 0xA7, 0xAB, 0x9B, 0xFA, 0xFB, 0xFD)  # of eight bytes at most
 TRACK = 0xAE
 NUMBER = 0xD7
+KIND = 0x83  # of a track
+CODING = 0x86
+KINDS = {1: b"V_", 2: b"A_", 17: b"S_", 18: b"B_", 33: b"D_"}  # how the name of its coding begins
 SCALE = 0x2AD7B1  # nanoseconds of a unit of time
 MOST = 1 << 23  # elements: days of sound
 STEP = 1 << 20  # bytes of which a checksum is computed at a time
@@ -100,7 +103,8 @@ class Elements:
             if found.number == TRACKS:
                 self._tracks(found.body, at)
             if found.number == INFO:
-                self._scale = self._value(found.body, at, SCALE) or self._scale
+                held = {child.number: child for child in self._among(found.body, at)}
+                self._scale = _number(self._begin_of(held.get(SCALE))) or self._scale
             self._check(found.body, at)
 
     def _next(self, at: int, end: int, known: tuple[int, ...]) -> Element | None:
@@ -162,17 +166,23 @@ class Elements:
         self._time = max(0, self._begin + since)
 
     def _tracks(self, at: int, end: int) -> None:
+        """Read the tracks; ffmpeg leaves out one that it cannot read, or of another kind."""
         for entry in self._among(at, end):
-            if entry.number == TRACK and entry.end:
-                self.tracks.add(self._value(entry.body, entry.end, NUMBER))
+            if entry.number in EVERYWHERE:
+                continue
+            held = {child.number: child for child in self._among(entry.body, entry.end or end)}
+            self.tracks.add(_number(self._begin_of(held.get(NUMBER))))
+            coding = KINDS.get(_number(self._begin_of(held.get(KIND))))
+            is_known = coding is not None and self._begin_of(held.get(CODING)).startswith(coding)
+            is_filled = max((child.end or 0 for child in held.values()), default=0) == entry.end
+            if entry.number != TRACK or not is_known or not is_filled:
+                self.damaged("a track is damaged")
 
-    def _value(self, at: int, end: int, number: int) -> int:
-        """Return the value of the last child with this number, 0 if there is none."""
-        value = 0
-        for found in self._among(at, end):
-            if found.number == number:
-                value = _number(self.data[found.body : found.end])
-        return value
+    def _begin_of(self, found: Element | None) -> bytes:
+        """Return the first bytes of the content of an element, none without one."""
+        if found is None or found.end is None:
+            return b""
+        return self.data[found.body : min(found.end, found.body + 8)]
 
     def _among(self, at: int, end: int) -> Iterator[Element]:
         while at < end and self._count < MOST:

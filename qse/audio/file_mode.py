@@ -54,13 +54,15 @@ class Sources:
     _active: ClassVar[list["Sources"]] = []
 
     def __init__(self, paths: Iterable[Path]):
-        """A file that is not there tells nothing: what reads it complains. Raises OSError."""
+        """paths: of files, or of folders, below which all counts that is opened. A file that is not
+        there tells nothing: what reads it complains. Raises OSError."""
         self._names: set[str] = set()
         self._found: set[Readers] = set()
         for path in paths:
             self._names.add(os.path.abspath(path))
             with suppress(FileNotFoundError):
-                self._found.add(Readers.of(path))
+                if not path.is_dir():
+                    self._found.add(Readers.of(path))
 
     def __enter__(self) -> Self:
         self._active.append(self)
@@ -72,9 +74,9 @@ class Sources:
     @classmethod
     def opened(cls, path: Path, descriptor: int) -> None:
         """Note that a file is open under this name. Raises OSError."""
-        name = os.path.abspath(path)
+        name = Path(os.path.abspath(path))
         for sources in cls._active:
-            if name in sources._names:
+            if any(str(place) in sources._names for place in (name, *name.parents)):
                 sources._found.add(Readers.of(descriptor))
 
     @property

@@ -48,8 +48,8 @@ def held_input(path: Path, name: str, inside: Identity | None = None) -> Iterato
             if inside and not _lies_in(folder, inside):
                 raise QseError(f"{name} leads to a file outside the folder that was named")
             read = path
+            Sources.opened(path, descriptor)
             if not _is_private(folder, last):
-                Sources.opened(path, descriptor)
                 read = _link_to(descriptor, path, stack)
         except FileNotFoundError as error:
             raise QseError(f"{name}: no such file") from error

@@ -107,7 +107,11 @@ def _replace(new: Path, target: Path, left_out: Collection[str], former: Path) -
         for name in left_out:
             remove(target / name)
     except BaseException as reason:
-        if _is_put_back(former, target):
+        try:
+            whole = _is_put_back(former, target)
+        except BaseException:  # a second signal
+            whole = False
+        if whole:
             raise
         kept = Path(mkdtemp(prefix="qse-former-"))
         former.rename(kept / target.name)

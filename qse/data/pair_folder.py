@@ -13,7 +13,6 @@ from ..audio.replaced_folder import new_folder
 from ..audio.writer import check_written
 from ..errors import QseError
 from .corpus import Corpus
-from .datasets import audio_files
 from .mix_config import MixConfig
 from .noise_mixing import NoiseMixer
 
@@ -44,7 +43,7 @@ def write_pairs(
     if folder.exists():
         raise QseError(f"{folder} is there already: name a new folder")
     mix = replace(mix, noise_only_chance=0.0, clean_only_chance=0.0)
-    with Sources([*audio_files(speech), *audio_files(noise)]) as source:
+    with Sources([speech, noise]) as source:
         spoken = Corpus.read(speech, mix.sample_rate)
         noises = Corpus.read(noise, mix.sample_rate)
     mixer = NoiseMixer(mix, spoken, noises, seed, rooms_seed=seed + ROOMS_SEED)

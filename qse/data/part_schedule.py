@@ -71,7 +71,12 @@ class PartSchedule:
         cure = "correct it, or delete it and lose which parts were used from which step on"
         try:
             text = read_table_text(self.path, cure)
-            for row in csv.DictReader(StringIO(text, newline=""), strict=True):
+            table = csv.DictReader(StringIO(text, newline=""), strict=True)
+            if table.fieldnames and list(table.fieldnames) != [
+                field.name for field in fields(TakenIn)
+            ]:
+                raise ValueError("it has other columns")
+            for row in table:
                 hours = (float(row["speech_hours"]), float(row["noise_hours"]))
                 found.append(TakenIn(int(row["step"]), row["identity"], row["name"], *hours))
         except (OSError, ValueError, TypeError, KeyError, csv.Error) as error:

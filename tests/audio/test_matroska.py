@@ -227,3 +227,21 @@ def test_silence_is_counted_at_every_rate(tmp_path, rate):
     damage = read(path)[1]
     stated = float(damage.split("jump, ")[1].split()[0])
     assert abs(stated - 1) < 0.1
+
+
+def test_a_track_that_is_damaged(tmp_path):
+    """ffmpeg leaves it out, or reads another one in its place."""
+    wav = make(tmp_path / "a.wav", tone(SAMPLES, 1), "PCM_16")
+    path = tmp_path / "a.mka"
+    maps = ("-map", "0:a", "-map", "1:a", "-write_crc32", "0")
+    ffmpeg("-i", wav, "-i", wav, *maps, "-c:a", "flac", path)
+    whole = path.read_bytes()
+    at = whole.rindex(b"\x86\x86A_FLAC")
+    kind = whole.rindex(b"\x83\x81\x02")
+    for place in (at, at + 1, at + 2, kind, kind + 1, kind + 2):
+        for bit in range(8):
+            data = bytearray(whole)
+            data[place] ^= 1 << bit
+            path.write_bytes(data)
+            with pytest.raises(QseError, match=r"a track is damaged|damaged: bytes are"):
+                read(path)

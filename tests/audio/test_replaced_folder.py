@@ -103,15 +103,16 @@ def test_a_failure_in_the_middle_puts_former_files_back(mine, monkeypatch):
     assert content(mine) == OLD and refused
 
 
-def test_former_files_that_cannot_be_put_back_are_kept_elsewhere(mine, monkeypatch):
-    """As on a disk that fails: one file is replaced, no other one can be."""
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()])
+def test_former_files_that_cannot_be_put_back_are_kept_elsewhere(mine, monkeypatch, error):
+    """As on a disk that fails, or after two signals: one file is replaced, no other one can be."""
     replace = os.replace
     done = []
 
     def failing(part, name, **settings):
         done.append(name)
         if len(done) > 1:
-            raise OSError(5, "Input/output error")
+            raise error
         replace(part, name, **settings)
 
     monkeypatch.setattr(os, "replace", failing)

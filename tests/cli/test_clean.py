@@ -15,7 +15,7 @@ import pytest
 import soundfile
 from waiting import until
 
-from qse.corpus_cleaning import journal, marks
+from qse.corpus_cleaning import journal, manifest, marks
 from qse.corpus_cleaning.journal import Journal
 from qse.corpus_cleaning.manifest import recordings
 from qse.corpus_cleaning.settings import Settings
@@ -392,6 +392,21 @@ def test_clean_replaces_its_manifest_while_it_is_closed(corpus, clean, monkeypat
     monkeypatch.setattr(journal, "atomic_path", checked)
     assert clean()[0] == 0
     assert held == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_manifest_of_a_private_one_that_others_exchange(corpus, clean, monkeypatch):
+    (corpus / "in.jsonl").chmod(0o600)
+    parse = manifest.parse
+
+    def exchanged(line):
+        (corpus / "in.jsonl").unlink(missing_ok=True)
+        (corpus / "in.jsonl").touch(0o644)
+        return parse(line)
+
+    monkeypatch.setattr(manifest, "parse", exchanged)
+    assert clean()[0] == 0
+    assert (corpus / "out.jsonl").stat().st_mode & 0o777 == 0o600
 
 
 def test_clean_refuses_input_as_output(corpus, command):

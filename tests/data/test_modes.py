@@ -13,11 +13,13 @@ torch = pytest.importorskip("torch")
 
 from qse.audio.atomic_write import open_to_append
 from qse.audio.file_mode import OWNER_ALONE, Readers, Sources, allowed
-from qse.data import bundle_pack, cached_corpus
+from qse.data import bundle_pack, cached_corpus, pair_folder
+from qse.data.bundle_part import BundlePart
 from qse.data.bundle_shards import BundleConfig
 from qse.data.cached_corpus import CorpusCache
 from qse.data.copies import with_copies
 from qse.data.datasets import Pair
+from qse.data.decoded_parts import DecodedParts
 from qse.data.mix_config import MixConfig
 from qse.data.pair_folder import write_pairs
 from qse.data.recordings import read_mono
@@ -51,6 +53,35 @@ def test_mixed_pairs(folders, tmp_path):
     speech, noises, wanted = folders
     write_pairs(MixConfig(segment=0.5), speech, noises, tmp_path / "out", 2)
     assert {mode(path) for path in (tmp_path / "out").glob("*/*.flac")} == {wanted}
+
+
+def test_pairs_of_a_recording_that_comes_meanwhile(tmp_path, monkeypatch):
+    """Behind the first look into its folder."""
+    noise(tmp_path / "speech" / "1.wav")
+    noise(tmp_path / "noise" / "1.wav")
+    read = pair_folder.Corpus.read
+
+    def later(folder, *options):
+        noise(tmp_path / "speech" / "2.wav", 0o600)
+        return read(folder, *options)
+
+    monkeypatch.setattr(pair_folder.Corpus, "read", later)
+    mix = MixConfig(segment=0.5)
+    write_pairs(mix, tmp_path / "speech", tmp_path / "noise", tmp_path / "out", 2)
+    assert {mode(path) for path in (tmp_path / "out").glob("*/*.flac")} == {0o600}
+
+
+def test_decoded_parts_of_a_part_that_others_exchange(tmp_path):
+    noise(tmp_path / "speech" / "1.wav", 0o600)
+    noise(tmp_path / "noise" / "1.wav")
+    bundle_pack.pack([tmp_path / "speech"], [tmp_path / "noise"], tmp_path, BundleConfig())
+    path = tmp_path / "part-000.zip"
+    store = DecodedParts(tmp_path / "store", {16000: 0.0})
+    with BundlePart(path) as part:
+        path.unlink()
+        path.touch(0o644)
+        store.add(part)
+    assert {mode(file) for file in store.folder.glob("*[!k]")} == {0o600}
 
 
 def test_bundle(folders, tmp_path):

@@ -107,14 +107,15 @@ def walk(tmp_path, parts, name, end=lambda: None):
     return job, told, report
 
 
-def test_table_that_no_run_has_written_is_kept(parts, tmp_path):
+@pytest.mark.parametrize("text", ["number,price\n1,2\n", "order: 5 resistors\n"])
+def test_table_that_no_run_has_written_is_kept(parts, tmp_path, text):
     path = tmp_path / "run" / "parts.csv"
     path.parent.mkdir()
-    path.write_text("number,price\n1,2\n")
+    path.write_text(text)
     job = Job(out=path.parent, bundles=parts[0].parent)
     with pytest.raises(QseError, match=r"parts\.csv: would be replaced; name another folder"):
         train(STEPS, job)
-    assert path.read_text() == "number,price\n1,2\n"
+    assert path.read_text() == text
 
 
 @pytest.fixture
