@@ -34,6 +34,7 @@ DEPTHS = {  # sample formats for 16 and 24 bits
 }
 OF_DISKS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 SHORT = 0.1  # seconds by which a track may end early
+DELAY = 0.1  # seconds: more than that of any encoder
 USUAL_RATE = 192  # kbit/s, where the source does not say one
 
 
@@ -211,7 +212,7 @@ def _lost_of_tracks(media: Media, result: Media | None) -> list[str]:
 def _metadata(media: Media, dropped: list[str]) -> list[str]:
     place = "0" if media.tags or not media.tracks else "0:s:a:0"
     options = ["-map_metadata", place]
-    if not media.pictures:
+    if not media.pictures and media.begin < DELAY:
         # of a sound file, whose chapters would be moved by the delay of its encoder
         options.append("-copyts")
     for name in dropped:

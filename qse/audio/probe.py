@@ -53,7 +53,7 @@ class Media:
 
     pictures, subtitles: numbers of tracks. covers: number of attached pictures, which are not
     counted as `pictures`. attachments: number of other attached files, such as fonts. data: number
-    of tracks of other data, but for time codes and chapters.
+    of tracks of other data, but for time codes and chapters. begin: seconds, of its time stamps.
     """
 
     tracks: list[Track]
@@ -66,6 +66,7 @@ class Media:
     data: int
     seconds: float
     score: int
+    begin: float = 0.0
 
 
 def probe(path: Path) -> Media | None:
@@ -109,6 +110,7 @@ def _media(found: dict[str, Any]) -> Media:
         data=sum(map(_is_data, streams)),
         seconds=float(form.get("duration", 0)),
         score=int(form.get("probe_score", 0)),
+        begin=_seconds(form),
     )
 
 

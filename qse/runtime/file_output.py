@@ -76,9 +76,11 @@ def write_file(
             )
         written = _write_audio(job, source, enhance, options)
     else:
-        if options.part and form.is_video and source.media and source.media.pictures:
-            cure = "name an output that ends in .wav"
-            raise QseError(f"{job}: pictures cannot be cut to a part: {cure}")
+        if options.part and source.media:
+            what = "tracks that are copied" if options.track and tracks > 1 else ""
+            if what := "pictures" if form.is_video and source.media.pictures else what:
+                cure = "name an output that ends in .wav"
+                raise QseError(f"{job}: {what} cannot be cut to a part: {cure}")
         written = _write_media(job, source, enhance, options)
     written.warnings += said
     if source.media and source.media.pictures and not (form and form.is_video):

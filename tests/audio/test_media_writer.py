@@ -106,6 +106,30 @@ def test_track_chooses_and_others_are_copied(here, command):
     assert status == 1 and "s0.wav has no sound track 2: it has 1" in err
 
 
+def test_tracks_of_a_piece_of_a_recording_stay_together(here, command):
+    """Its time stamps begin where those of the piece before end."""
+    piece = ("-f", "segment", "-segment_time", "1", "t%d.m4a")
+    path = wav(here / "s.wav")
+    loop = ("-stream_loop", "2", "-i", path)
+    ffmpeg(*loop, *loop, "-map", "0", "-map", "1", "-c:a", "aac", *piece)
+    begins = [float(found["start_time"]) for found in probed(here / "t2.m4a")["streams"]]
+    assert min(begins) > 1.5
+    assert command("denoise", "t2.m4a", "--track", "1", "-o", "b.m4a")[0] == 0
+    begins = [float(found["start_time"]) for found in probed(here / "b.m4a")["streams"]]
+    assert abs(begins[0] - begins[1]) < 0.1
+
+
+def test_a_part_of_one_track_is_refused_for_several(here, command):
+    """The copied ones would be whole."""
+    path = wav(here / "s.wav")
+    ffmpeg("-i", path, "-i", path, "-map", "0", "-map", "1", "-c:a", "aac", "a.m4a")
+    part = ("denoise", "a.m4a", "--to", "0.5")
+    status, _, err = command(*part, "--track", "1", "-o", "b.m4a")
+    assert status == 1 and "tracks that are copied cannot be cut to a part" in err
+    assert command(*part, "-o", "b.m4a")[0] == 0
+    assert command(*part, "--track", "1", "-o", "b.wav")[0] == 0
+
+
 @pytest.mark.parametrize("to, coding", [("mp4", "aac"), ("mkv", "vorbis"), ("webm", "vorbis")])
 def test_other_tracks_are_encoded_anew_where_the_output_does_not_hold_them(
     here, command, to, coding
