@@ -78,8 +78,7 @@ class FfmpegDecoder:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
         self._track = found = self.media.tracks[track - 1] if self.media and count else None
         self._begin = found.begin if found else 0.0
-        rate = self.inspection.first_rate
-        options = ["-map", f"0:a:{track - 1}", *timing(self.inspection.has_times, found, rate)]
+        options = ["-map", f"0:a:{track - 1}", *timing(self.inspection, found)]
         options += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
         options = [*REPORTING, *CHECKSUMS, *input_file(path), *options]
         self._child = Child("ffmpeg", options, TELLING)

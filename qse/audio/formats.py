@@ -134,6 +134,8 @@ def subtype_of(target: Path, wanted: str = "") -> str:
     form = named_format(target)
     if target.suffix.lower() == ".opus":
         return "OPUS"
+    if form == "VOC" and wanted == "PCM_U8":  # with which it holds few sample rates
+        wanted = "PCM_16"
     for subtype in (wanted, *NEAREST.get(wanted, ())):
         if not _is_foreign(subtype, form) and soundfile.check_format(form, subtype):
             return subtype

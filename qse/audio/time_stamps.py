@@ -2,8 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .probe import Track
+
+if TYPE_CHECKING:
+    from .inspection import Inspection
 
 # every message, with its level in front of it
 REPORTING = ("-nostats", "-v", "repeat+level+verbose")
@@ -25,17 +29,18 @@ TELLING = re.compile(b"|".join(one.pattern for one in (LEVEL, FILLED, CORRUPT, F
 SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
 
 
-def timing(has_times: bool, track: Track | None, first_rate: int) -> list[str]:
+def timing(inspection: "Inspection", track: Track | None) -> list[str]:
     """Return the options that place the samples of a track in time, at one sample rate.
 
     By its time stamps: a track that begins later than the picture is padded at the front. A file
-    that has none is read in turn, with the channels that ffprobe has found. first_rate: of its
-    first frame, 0 if unknown; ffprobe may have found that of later ones.
+    that has none is read in turn, with the channels that ffprobe has found.
     """
-    highest = max(first_rate, track.sample_rate if track else 0)
+    # ffprobe may have found the rate of later frames
+    highest = max(inspection.first_rate, track.sample_rate if track else 0)
     rate = ["-ar", str(highest)] if highest else []
-    if has_times or not track:
-        return ["-af", "aresample=async=1:first_pts=0", *rate]
+    if inspection.has_times or not track:
+        first = -round(track.begin * highest) if track and inspection.begins_anew else 0
+        return ["-af", f"aresample=async=1:first_pts={first}", *rate]
     return [*rate, "-ac", str(track.channels)] if 0 < track.channels < 3 else rate
 
 

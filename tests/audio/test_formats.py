@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import soundfile
 from audio_files import make, tone
@@ -54,3 +55,10 @@ def test_longest_wav_is_just_below_4_gib(subtype, size):
     layout = Layout(48000, 2, "WAV", subtype, "FILE", {})
     assert (1 << 32) - (1 << 17) < 2 * size * layout.longest < (1 << 32) - 44
     assert replace(layout, format="RF64").longest == math.inf
+
+
+@pytest.mark.parametrize("rate", [16_000, 44_100, 48_000])
+def test_voc_of_eight_bits_would_hold_other_sample_rates(rate, tmp_path):
+    layout = Layout(rate, 1, "WAV", "PCM_U8", "FILE", {}).to(tmp_path / "a.voc")
+    soundfile.write(tmp_path / "a.voc", np.zeros(rate), rate, layout.subtype, format="VOC")
+    assert soundfile.info(tmp_path / "a.voc").samplerate == rate
