@@ -172,7 +172,7 @@ class Inspection(HeldFile):
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         """Return in words what a file lacks that is read all the same, None if it is whole."""
         if file is None:
-            return None
+            return self.media.late if self.media else None
         if unread := self.unread():
             return f"{unread} bytes behind its samples are not read"
         missing, stated = self._missing_bytes(file)

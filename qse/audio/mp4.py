@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 BRANDS = {"m4a": "M4A ", "m4b": "M4B "}  # an audio book opens where it was closed
 # names of tags that phones write, which only the keys of QuickTime hold
 OF_PHONES = ("com.apple.quicktime.", "com.android.")
-LATE = 1.0  # seconds by which recordings of live pictures let the sound begin later
 VIDEOS = ("mp4", "m4v", "mov")
 # behind the size of the first atom
 ATOMS = (b"ftyp", b"moov", b"mdat", b"wide", b"pnot", b"free", b"skip", b"uuid", b"styp")
@@ -67,13 +66,10 @@ class Mp4(Inspection):
             return "its edit list states other times than the header of the track"
         if any(tables.is_tagged_otherwise() for tables in self._tables.values()):
             return "its tag iTunSMPB states other samples than its tables"
-        tracks = self.media.tracks if self.media else ()
-        late = max((track.begin for track in tracks), default=0.0)
-        if late > LATE and any(tables.is_extended for tables in self._tables.values()):
-            return f"its sound begins {late:.2f} s after the picture"
         if self._zeros > SLACK:
             return f"{self._zeros} zeros follow its last fragment, perhaps in place of others"
-        return None
+        is_extended = any(tables.is_extended for tables in self._tables.values())
+        return super().missing_at_end(file) if is_extended else None
 
     def stated_seconds(self, track: Track) -> float:
         if not track.sample_rate:

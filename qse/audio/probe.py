@@ -11,6 +11,7 @@ from .dates import joined
 from .ffmpeg_input import input_file, program
 from .ffmpeg_process import Done, run
 
+LATE = 1.0  # seconds by which recordings of live pictures let the sound begin later
 SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix says what it is
 
 
@@ -67,6 +68,13 @@ class Media:
     seconds: float
     score: int
     begin: float = 0.0
+
+    @property
+    def late(self) -> str | None:
+        """Return in words that sound begins long after the picture, None if it does not."""
+        begin = max((track.begin for track in self.tracks), default=0.0)
+        is_late = self.pictures and begin > LATE
+        return f"its sound begins {begin:.2f} s after the picture" if is_late else None
 
 
 def probe(path: Path) -> Media | None:
