@@ -18,6 +18,7 @@ from .gsm import Gsm
 from .id3_frames import tag_size
 from .inspection import HEAD, Inspection
 from .matroska import Matroska
+from .mp2 import Mp2
 from .mp3 import Mp3
 from .mp3_frames import has_frames
 from .mp4 import Mp4
@@ -30,7 +31,7 @@ from .wav import Wav
 
 FAMILIES: tuple[type[Inspection], ...] = (
     *(Wav, Aiff, Caf, Flac, Ogg, OtherOgg, Mp4, Matroska, Au, Voc, Nist),
-    *(Adts, Avi, Flv, Tta, Foreign, Mp3),
+    *(Adts, Avi, Flv, Tta, Gsm, Foreign, Mp2, Mp3),
 )
 LATEST = 1 << 16  # bytes in which MP3 frames begin
 

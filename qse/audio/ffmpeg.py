@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import QseError
-from .checks import BLOCK, SALVAGE, checked, rate_fault
+from .checks import BLOCK, SALVAGE, UNCHECKED, checked, rate_fault
 from .content import inspected
 from .ffmpeg_input import PLAYLIST, input_file, is_installed, last_message, need_ffmpeg
 from .ffmpeg_process import Child
@@ -163,8 +163,9 @@ class FfmpegDecoder:
         file; None if only its beginning was read."""
         if self._track is None:
             return
-        if self.inspection.kind is None and suffix_of(self.inspection.path) in FOREIGN:
-            yield "it does not begin like a file of its name"
+        if self.inspection.kind is None:
+            is_named = suffix_of(self.inspection.path) in FOREIGN
+            yield "it does not begin like a file of its name" if is_named else UNCHECKED
         yield self.inspection.missing_at_end(None)
         yield from unread(printed, self._track.index)
         if read is None:

@@ -62,8 +62,6 @@ class Foreign(Inspection):
             return "MPEG-TS"
         if len(head) > 1 and head[0] == 0x56 and head[1] & 0xE0 == 0xE0:
             return "LATM"
-        if len(head) > 3 and head[0] == 0xFF and head[1] & 0xE6 == 0xE4:  # a frame of layer II
-            return "MP2" if head[2] >> 4 not in (0, 15) else None
         return None
 
     @property

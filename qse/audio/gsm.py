@@ -6,15 +6,22 @@ from .inspection import Inspection
 FRAME = 33  # bytes
 SECONDS = 0.02  # of a frame
 MAGIC = 0xD0  # the four bits with which a frame begins
+MANY = 8  # frames that begin alike by no coincidence
 PART = FRAME << 12  # bytes that are read at a time
 
 
 class Gsm(Inspection):
-    """A file of this kind, which only its suffix tells."""
+    """A file of this kind, which its suffix tells, or the first bits of its frames."""
 
     family = "GSM"
     needs_ffmpeg = True
     has_times = False
+
+    @classmethod
+    def recognise(cls, head: bytes) -> str | None:
+        firsts = head[::FRAME]
+        is_known = len(firsts) >= MANY and all(first & 0xF0 == MAGIC for first in firsts)
+        return cls.family if is_known else None
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         places: list[str] = []

@@ -70,6 +70,8 @@ def write_media(
     options = input_file(source.path)
     for sound in sounds:
         options += input_file(sound.path)
+    if source.begins_anew:  # at the begin of the tracks that are used: here all are
+        options += ["-map", "0", "-c", "copy", "-f", "null", "-"]
     options += chapter_options(media.chapters, 0, 1 + len(sounds), folder)
     options += _pictures(source.path, media, form, folder)
     enhanced = {sound.number: place for place, sound in enumerate(sounds, start=1)}

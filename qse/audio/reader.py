@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..errors import QseError
-from .checks import BLOCK, SALVAGE, check_fork, checked, rate_fault
+from .checks import BLOCK, SALVAGE, UNCHECKED, check_fork, checked, rate_fault
 from .content import inspected, no_header
 from .formats import Layout, native, suffix_of
 from .input_path import held_input
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from soundfile import SoundFile
 
 UNKNOWN_LENGTH = 1 << 62  # libsndfile returns more than this for a FLAC file without a length
-UNCHECKED = "no file of its kind is checked for sound that is missing"
 MORE = (
     "holds more than libsndfile reads of it: convert it to WAV with ffmpeg, or take it apart, first"
 )

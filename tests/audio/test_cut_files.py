@@ -214,3 +214,25 @@ def test_tta_that_states_billions_of_frames_takes_no_memory_for_them(here):
     assert unread_bytes(here / "a.tta") == 0
     assert tracemalloc.get_traced_memory()[1] < 50e6
     tracemalloc.stop()
+
+
+@needs_ffmpeg
+def test_zeros_in_place_of_frames_of_mp2(here, sound):
+    """ffmpeg leaves them out, and tells of some alone."""
+    for rate, kbit in ((48000, "64k"), (22050, "32k"), (44100, "192k")):
+        ffmpeg("-i", sound, "-ar", rate, "-b:a", kbit, "a.mp2")
+        whole = (here / "a.mp2").read_bytes()
+        assert outcome(here / "a.mp2")[1] == ""
+        for at in range(0, len(whole) - 2048, 2048 * 3):
+            (here / "b.mp2").write_bytes(whole[:at] + bytes(2048) + whole[at + 2048 :])
+            assert outcome(here / "b.mp2")[1], at
+
+
+@needs_ffmpeg
+def test_gsm_under_any_name(here, sound):
+    ffmpeg("-stream_loop", 3, "-i", sound, "-ar", 8000, "-c:a", "libgsm", "a.gsm")
+    whole = (here / "a.gsm").read_bytes()
+    (here / "in").write_bytes(whole)
+    assert outcome(here / "in")[1] == ""
+    (here / "in").write_bytes(whole[:4096] + bytes(4096) + whole[8192:])
+    assert "bytes are no frame at" in outcome(here / "in")[1]

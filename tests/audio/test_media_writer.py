@@ -401,3 +401,27 @@ def test_an_output_whose_end_is_not_written_replaces_nothing(
     assert status == 1 and "is the disk full?" in err
     assert (here / f"a.{suffix}").read_bytes() == before
     assert command(*line)[0] == 0
+
+
+@pytest.mark.parametrize("suffix", ["ts", "mkv"])
+def test_a_picture_that_begins_later_than_the_sound(here, command, suffix):
+    picture = ("-itsoffset", "0.6", "-f", "lavfi", "-i", "testsrc=duration=1:size=64x64:rate=25")
+    path = wav(here / "s.wav", sample_rate=48000)
+    sound = ("-stream_loop", "1", "-i", path)
+    ffmpeg(*picture, *sound, "-c:v", "mpeg4", "-bf", "0", "-c:a", "aac", f"a.{suffix}")
+    assert command("denoise", f"a.{suffix}", "-o", "b.mp4")[0] == 0
+    begins = {}
+    for found in probed(here / "b.mp4")["streams"]:
+        begins[found["codec_type"]] = float(found["start_time"])
+    assert begins["video"] - begins["audio"] == pytest.approx(0.6, abs=0.1)
+
+
+def test_tracks_of_a_stream_of_mpeg_that_begin_one_after_another(here, command):
+    path = wav(here / "s.wav", sample_rate=48000)
+    late = ("-itsoffset", "0.5", "-i", path)
+    ffmpeg("-i", path, *late, "-map", "0", "-map", "1", "-c:a", "mp2", "a.ts")
+    for options in ((), ("--track", "1"), ("--track", "2")):
+        line = ("denoise", "a.ts", *options, "-o", "b.mka", "--overwrite")
+        assert command(*line)[0] == 0
+        lengths = [len(track(here / "b.mka", number)) / 48000 for number in (1, 2)]
+        assert lengths == [pytest.approx(1, abs=0.1), pytest.approx(1.5, abs=0.1)]
