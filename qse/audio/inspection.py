@@ -178,8 +178,10 @@ class Inspection(HeldFile):
         missing, stated = self._missing_bytes(file)
         if missing > SLOPPY and is_open(stated) and not is_surely_open(stated):
             return f"its header states {stated} bytes of samples, {stated - missing} are there"
-        if not 0 < missing <= SLOPPY or file.subtype not in BYTES:  # more is a file that is cut
+        if not 0 < missing <= SLOPPY:  # more is a file that is cut
             return None
+        if file.subtype not in BYTES:
+            return f"its header states {missing} more bytes of samples than there are"
         count = ceil(missing / frame_bytes(file.channels, file.subtype))
         return f"its header states {count} more samples than there are"
 

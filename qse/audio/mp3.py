@@ -103,7 +103,7 @@ class Mp3(Tagged):
         if self.first.is_changed:
             return "the frame that states its length differs from its checksum"
         if self.frames.zeros > FEW_ZEROS and not self.says_length():
-            return f"{self.frames.zeros} zeros follow its last frame, perhaps in place of others"
+            return f"{self.frames.zeros} zeros stand in place of its first or last frames, perhaps"
         return super().missing_at_end(file)
 
     def skipped_damage(self, sample_rate: int) -> str | None:

@@ -40,8 +40,8 @@ class Frames:
     are no frames, the samples before it; whether the last frame `is_cut`; `changes`: the samples
     before each frame with another sample rate, or other channels, than the one before; `size`:
     their bytes, 0 if they were not counted; `ends`: the samples before each end of a joined file
-    that has fewer frames than its Xing or Info header states; `zeros`: bytes behind the last frame,
-    which may have been frames."""
+    that has fewer frames than its Xing or Info header states; `zeros`: bytes before the first
+    frame, or behind the last one, which may have been frames."""
 
     samples: int
     holes: tuple[int, ...]
@@ -90,7 +90,8 @@ def read_frames(path: Path, first: int = 0, stop: int | None = None) -> Frames:
     with path.open("rb") as file:
         data = FileBytes(file, first, stop)
         end = 0
-        if data.behind_zeros(0, len(data)) > MOST_ZEROS:
+        before = data.behind_zeros(0, len(data))
+        if before > MOST_ZEROS:
             note(holes, samples)
         for at, size, length in _frames(data):
             tagless = at - end > MOST_STUFFING and data.behind_zeros(end, at) == at
@@ -116,7 +117,9 @@ def read_frames(path: Path, first: int = 0, stop: int | None = None) -> Frames:
             note(holes, samples)
         is_cut = end > len(data)
         ends = _ends(stated, samples)
-        return Frames(samples, tuple(holes), is_cut, tuple(changes), sizes, ends, max(0, zeros))
+        return Frames(
+            samples, tuple(holes), is_cut, tuple(changes), sizes, ends, max(before, zeros)
+        )
 
 
 def _ends(stated: list[tuple[int, int]], samples: int) -> tuple[int, ...]:

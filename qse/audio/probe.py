@@ -70,6 +70,13 @@ class Media:
     begin: float = 0.0
 
     @property
+    def others(self) -> str | None:
+        """Return in words that there are more sound tracks than the first, None if there are
+        not."""
+        count = len(self.tracks)
+        return f"the first of its {count} sound tracks is read" if count > 1 else None
+
+    @property
     def late(self) -> str | None:
         """Return in words that sound begins long after the picture, None if it does not."""
         begin = max((track.begin for track in self.tracks), default=0.0)

@@ -37,6 +37,8 @@ def read_channels(path: Path) -> tuple[np.ndarray, int]:
     with held_input(Path(path), name) as held, open_audio(held, name) as source:
         audio = np.concatenate(list(source.blocks()))
     notice(source.damage)
+    if source.media and source.media.others:
+        notice(f"{name}: {source.media.others}")
     return audio.T.astype(np.float64), source.layout.sample_rate
 
 

@@ -98,7 +98,8 @@ class FileInput:
                     self.samples -= len(block)
                     return
                 yield block
-            self.damage = source.damage
+            others = source.media.others if source.media else None
+            self.damage = "; ".join(filter(None, (source.damage, others))) or None
             try:
                 check_unchanged(source.inspection, self.name)
             except QseError as error:

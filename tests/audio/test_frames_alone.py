@@ -88,7 +88,32 @@ def test_few_zeros_in_place_of_the_end(here, sound, zeros):
     assert not outcome(here / "a.mp3")[1]
     (here / "a.mp3").write_bytes(data[:-zeros] + bytes(zeros))
     said = outcome(here / "a.mp3")[1]
-    assert "zeros follow its last frame" in said or "is damaged" in said
+    assert "zeros stand in place" in said or "is damaged" in said
+
+
+def test_few_zeros_in_place_of_the_beginning(here, sound):
+    """Frames of 64 kbit/s at 48 kHz have 192 bytes."""
+    ffmpeg("-i", sound, "-ar", 48000, "-b:a", "64k", "-write_xing", 0, "-id3v2_version", 0, "a.mp3")
+    data = (here / "a.mp3").read_bytes()
+    assert not outcome(here / "a.mp3")[1]
+    (here / "a.mp3").write_bytes(bytes(3072) + data[3072:])
+    said = outcome(here / "a.mp3")[1]
+    assert "zeros stand in place" in said or "is damaged" in said
+
+
+@pytest.mark.parametrize("missing", [1, 33, 64])
+@pytest.mark.parametrize(
+    ("suffix", "coding"), [("wav", "adpcm_ima_wav"), ("wav", "gsm_ms"), ("aifc", "adpcm_ima_qt")]
+)
+def test_bytes_that_are_missing_from_blocks(here, sound, suffix, coding, missing):
+    """All blocks behind are noise."""
+    form = ("-f", "aiff") if suffix == "aifc" else ()
+    coding = "libgsm_ms" if coding == "gsm_ms" else coding
+    ffmpeg("-i", sound, "-ar", 8000, "-c:a", coding, *form, f"a.{suffix}")
+    data = (here / f"a.{suffix}").read_bytes()
+    assert not outcome(here / f"a.{suffix}")[1]
+    (here / f"a.{suffix}").write_bytes(data[:3000] + data[3000 + missing :])
+    assert outcome(here / f"a.{suffix}")[1]
 
 
 @pytest.mark.parametrize("suffix", ["mp2", "dts", "ts"])
