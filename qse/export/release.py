@@ -84,13 +84,9 @@ def release(
         write_graphs(parts, new, about, graphs.hops)
         seal(new)
         checkpoint.save(new / "weights.safetensors", network.state_dict(), header)
-        if whole:
-            if (run / CHECKPOINT).is_file():
-                _keep_checkpoint(run, new, network.size)
-            text = (run / CONFIG).read_text(encoding="utf-8")
-            write_text(new / CONFIG, text, source=run / CONFIG)
-        else:
-            write_config(new / CONFIG, config, network)
+        if whole and (run / CHECKPOINT).is_file():
+            _keep_checkpoint(run, new, network.size)
+        write_config(new / CONFIG, config, network)
         if graphs.many_streams:
             add_many_streams(new, options.licence)
         costs = {}
