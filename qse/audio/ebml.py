@@ -40,6 +40,7 @@ CODING = 0x86
 KINDS = {1: b"V_", 2: b"A_", 17: b"S_", 18: b"B_", 33: b"D_"}  # how the name of its coding begins
 SCALE = 0x2AD7B1  # nanoseconds of a unit of time
 MOST = 1 << 23  # elements: days of sound
+EARLY = 10**9  # nanoseconds before the beginning, more than the delay of any encoder
 STEP = 1 << 20  # bytes of which a checksum is computed at a time
 
 
@@ -164,6 +165,8 @@ class Elements:
             return
         since = int.from_bytes(self.data[track[1] : track[1] + 2], "big", signed=True)
         self._time = max(0, self._begin + since)
+        if (self._begin + since) * self._scale < -EARLY:
+            self.damaged("a block lies before the beginning")
 
     def _tracks(self, at: int, end: int) -> None:
         """Read the tracks; ffmpeg leaves out one that it cannot read, or of another kind."""

@@ -1,11 +1,15 @@
 """Matroska and WebM files."""
 
 import re
+from typing import TYPE_CHECKING
 
 from .damage_text import named
 from .ebml import damaged_places
 from .inspection import Inspection
 from .probe import Track
+
+if TYPE_CHECKING:
+    import soundfile
 
 DURATION = re.compile(b"\x44\x89[\x84\x88]")  # its identifier, and the bytes of a float
 TRACK_DURATION = re.compile(r"(\d\d):(\d\d):(\d\d\.\d+)$")  # a tag of a track
@@ -33,6 +37,9 @@ class Matroska(Inspection):
         with self.path.open("rb") as file:
             is_stated = DURATION.search(file.read(BEGINNING))
         return self.media.seconds if is_stated else 0.0  # else ffprobe guesses it of PCM
+
+    def missing_at_end(self, file: "soundfile.SoundFile | None") -> str | None:
+        return None  # late sound is usual: a picture whose time is damaged comes far before it
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(damaged_places(self.path))

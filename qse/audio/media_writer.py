@@ -34,6 +34,7 @@ DEPTHS = {  # sample formats for 16 and 24 bits
 }
 OF_DISKS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 SHORT = 0.1  # seconds by which a track may end early
+APART = 0.2  # seconds, of tracks that began together: more than the delay of an encoder
 DELAY = 0.1  # seconds: more than that of any encoder
 USUAL_RATE = 192  # kbit/s, where the source does not say one
 
@@ -93,7 +94,25 @@ def write_media(
     result = made.media
     lost = [*lost_names(media, result), *source.names_beside_tags(source.names())]
     lost += repeated(source)
-    return Copied([*lost, *_lost_of_tracks(media, result)], dropped)
+    lost += _lost_of_tracks(media, result)
+    return Copied([*lost, *displaced(media, result, set(enhanced))], dropped)
+
+
+def displaced(media: Media, result: Media | None, enhanced: set[int]) -> list[str]:
+    """Return which tracks of the result begin at other times than before. enhanced: numbers of
+    those that begin with silence, where they began later."""
+    if result is None:
+        return []
+    found = []
+    for number, (track, other) in enumerate(zip(media.tracks, result.tracks, strict=False)):
+        begin = 0.0 if number in enhanced else track.begin
+        if abs(other.begin - begin) > APART:
+            found.append(f"the begin of track {number + 1}, {other.begin - begin:+.2f} s away")
+    if result.pictures and abs(result.shown_from - media.shown_from) > APART:
+        found.append(
+            f"the begin of the picture, {result.shown_from - media.shown_from:+.2f} s away"
+        )
+    return found
 
 
 def _is_whole(made: Inspection, sounds: list[Sound]) -> bool:

@@ -55,6 +55,7 @@ class Media:
     pictures, subtitles: numbers of tracks. covers: number of attached pictures, which are not
     counted as `pictures`. attachments: number of other attached files, such as fonts. data: number
     of tracks of other data, but for time codes and chapters. begin: seconds, of its time stamps.
+    shown_from: seconds after that, of the first picture.
     """
 
     tracks: list[Track]
@@ -68,6 +69,7 @@ class Media:
     seconds: float
     score: int
     begin: float = 0.0
+    shown_from: float = 0.0
 
     @property
     def others(self) -> str | None:
@@ -126,7 +128,17 @@ def _media(found: dict[str, Any]) -> Media:
         seconds=float(form.get("duration", 0)),
         score=int(form.get("probe_score", 0)),
         begin=_seconds(form),
+        shown_from=_shown_from(streams, _seconds(form)),
     )
+
+
+def _shown_from(streams: list[dict[str, Any]], start: float) -> float:
+    """Return when the first picture is shown, after the `start` of a file; 0 without one."""
+    begins = []
+    for stream in streams:
+        if stream.get("codec_type") == "video" and not _is_cover(stream):
+            begins.append(_seconds(stream) - start)
+    return max(0.0, min(begins, default=0.0))
 
 
 def _is_cover(stream: dict[str, Any]) -> bool:

@@ -81,7 +81,11 @@ def write(
             fault = error
         if not fault:
             finish(part, written)
-        held, ends = _held(part)  # a failure on closing shows only here
+        held, ends, rate = _held(part)  # a failure on closing shows only here
+        if held and rate != layout.sample_rate:
+            what = f"{layout.format} ({layout.subtype}) holds {rate} Hz instead of"
+            cure = "name an output that ends in .wav"
+            raise QseError(f"{target}: {what} {layout.sample_rate}; {cure}")
         full = fault or held < written or not ends
         if full and not (keep_partial and held):
             raise QseError(_full(target)) from fault
@@ -147,28 +151,28 @@ def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
     return file
 
 
-def _held(path: Path) -> tuple[int, bool]:
-    """Return the samples per channel that can be read, 0 if it is no audio file, and whether it
-    is complete."""
+def _held(path: Path) -> tuple[int, bool, int]:
+    """Return the samples per channel that can be read, 0 if it is no audio file, whether it is
+    complete, and its sample rate."""
     import soundfile
 
     try:
         with soundfile.SoundFile(native(path)) as file:
             if not file.frames < UNKNOWN_LENGTH:
-                return file.frames, False
+                return file.frames, False, file.samplerate
             is_whole = not inspect(path).is_cut(file)
             if file.format == "FLAC" and file.frames:  # whose last frame may not be there
                 file.seek(file.frames - 1)
                 is_whole &= len(file.read(1)) == 1
-            return file.frames, is_whole
+            return file.frames, is_whole, file.samplerate
     except soundfile.SoundFileError:
-        return 0, False
+        return 0, False, 0
 
 
 def check_written(path: Path, samples: int) -> None:
     """Raise OSError unless a file that `soundfile.write` has closed, which reports no failure then,
     holds `samples` per channel."""
-    held, is_whole = _held(path)
+    held, is_whole, _ = _held(path)
     if held < samples or not is_whole:
         raise OSError(ENOSPC, "it ends early: is the disk full?")
 

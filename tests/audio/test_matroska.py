@@ -153,6 +153,20 @@ def test_silence_in_front_of_a_late_track_is_no_damage(tmp_path):
     assert damage is None and abs(count - SAMPLES - 32_000) < 100
 
 
+def test_a_picture_before_the_beginning(tmp_path):
+    """ffmpeg would put in silence, as long as the sound is later."""
+    wav = make(tmp_path / "a.wav", tone(SAMPLES, 1), "PCM_16")
+    path = tmp_path / "a.mkv"
+    picture = ("-f", "lavfi", "-i", "testsrc=duration=4:size=64x48:rate=10")
+    ffmpeg(*picture, "-i", wav, "-c:a", "flac", "-write_crc32", "0", path)
+    data = bytearray(path.read_bytes())
+    at = next(at for at in blocks_of(data) if data[at + 1] & 0x40 or data[at + 1] & 0x80)
+    data[at + (3 if data[at + 1] & 0x80 else 4)] ^= 0x80  # of the time, behind size and track
+    path.write_bytes(data)
+    with pytest.raises(QseError, match="a block lies before the beginning"):
+        read(path)
+
+
 @pytest.mark.parametrize("suffix", ["mp3", "aac"])
 def test_salvage_reads_each_second_once_where_the_rate_changes(tmp_path, suffix):
     """ffmpeg fills the time before the change with silence again, and keeps the first rate."""

@@ -22,6 +22,8 @@ from tagged_files import (
 )
 
 from qse.audio.ffmpeg_process import write_file
+from qse.audio.media_writer import displaced
+from qse.audio.probe import probe
 from qse.audio.reader import open_audio
 
 pytestmark = needs_ffmpeg
@@ -425,3 +427,15 @@ def test_tracks_of_a_stream_of_mpeg_that_begin_one_after_another(here, command):
         assert command(*line)[0] == 0
         lengths = [len(track(here / "b.mka", number)) / 48000 for number in (1, 2)]
         assert lengths == [pytest.approx(1, abs=0.1), pytest.approx(1.5, abs=0.1)]
+
+
+def test_tracks_that_begin_at_other_times_than_before_are_named(here):
+    path = wav(here / "s.wav")
+    picture = ("-f", "lavfi", "-i", "testsrc=duration=1:size=64x64:rate=25", "-c:v", "mpeg4")
+    for name, late in (("a", "0.5"), ("b", "0")):
+        coding = ("-itsoffset", late, *picture[:4], "-map", "0", "-map", "1", "-map", "2")
+        ffmpeg("-i", path, "-itsoffset", late, "-i", path, *coding, *picture[4:], f"{name}.mkv")
+    before, after = (probe(here / f"{name}.mkv") for name in "ab")
+    assert displaced(before, before, set()) == displaced(after, after, set()) == []
+    assert displaced(before, after, {1})[0].startswith("the begin of the picture, -0.5")
+    assert displaced(before, after, set())[0].startswith("the begin of track 2, -0.5")

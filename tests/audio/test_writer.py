@@ -201,3 +201,10 @@ def test_write_names_rates_that_flac_cannot_hold(tmp_path, rate, fits):
         QseError, match=rf"a\.flac: FLAC cannot hold {rate} Hz; name an output that ends in \.wav"
     ):
         write(tmp_path / "a.flac", [tone(10)], layout)
+
+
+def test_a_sample_rate_that_a_format_does_not_hold_is_refused(tmp_path):
+    layout = Layout(48_000, 1, "VOC", "PCM_U8", "FILE", {})
+    with pytest.raises(QseError, match="holds 50000 Hz instead of 48000"):
+        write(tmp_path / "a.voc", [np.zeros((4800, 1), np.float32)], layout)
+    assert not list(tmp_path.iterdir())
