@@ -104,7 +104,7 @@ class Elements:
             if found.number == TRACKS:
                 self._tracks(found.body, at)
             if found.number == INFO:
-                held = {child.number: child for child in self._among(found.body, at)}
+                held = self._children(found.body, at)
                 self._scale = _number(self._begin_of(held.get(SCALE))) or self._scale
             self._check(found.body, at)
 
@@ -173,13 +173,17 @@ class Elements:
         for entry in self._among(at, end):
             if entry.number in EVERYWHERE:
                 continue
-            held = {child.number: child for child in self._among(entry.body, entry.end or end)}
+            held = self._children(entry.body, entry.end or end)
             self.tracks.add(_number(self._begin_of(held.get(NUMBER))))
             coding = KINDS.get(_number(self._begin_of(held.get(KIND))))
             is_known = coding is not None and self._begin_of(held.get(CODING)).startswith(coding)
             is_filled = max((child.end or 0 for child in held.values()), default=0) == entry.end
             if entry.number != TRACK or not is_known or not is_filled:
                 self.damaged("a track is damaged")
+
+    def _children(self, at: int, end: int) -> dict[int, Element]:
+        """Return the elements in another one by their numbers, the last of each."""
+        return {child.number: child for child in self._among(at, end)}
 
     def _begin_of(self, found: Element | None) -> bytes:
         """Return the first bytes of the content of an element, none without one."""

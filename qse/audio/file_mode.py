@@ -18,7 +18,8 @@ OWNER = 1
 
 
 class Readers(NamedTuple):
-    """Who but the owner may use a file: permissions of its group and of others, and that group."""
+    """Say who but the owner may use a file: permissions of its group and of others, and that
+    group."""
 
     mode: int
     group: int
@@ -64,6 +65,15 @@ class Sources:
                 if not path.is_dir():
                     self._found.add(Readers.of(path))
 
+    @classmethod
+    def of_all(cls, several: Iterable["Sources"]) -> Self:
+        """Return the files of several as one."""
+        joined = cls([])
+        for sources in several:
+            joined._names |= sources._names
+            joined._found |= sources._found
+        return joined
+
     def __enter__(self) -> Self:
         self._active.append(self)
         return self
@@ -74,8 +84,8 @@ class Sources:
     @classmethod
     def opened(cls, path: Path, descriptor: int) -> None:
         """Note that a file is open under this name. Raises OSError."""
-        name = Path(os.path.abspath(path))
-        for sources in cls._active:
+        for sources in tuple(cls._active):  # other threads change it meanwhile
+            name = Path(os.path.abspath(path))
             if any(str(place) in sources._names for place in (name, *name.parents)):
                 sources._found.add(Readers.of(descriptor))
 

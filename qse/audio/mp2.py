@@ -8,7 +8,7 @@ from .damage_text import named, note
 from .file_bytes import FileBytes
 from .inspection import Inspection
 from .mp3_frames import MOST_ZEROS, behind_tags
-from .mp3_header import HALVINGS, MP3_RATES, SAMPLE_RATES
+from .mp3_header import MP3_RATES, frame_size
 
 # the first bytes of a frame: its sync word, version, and a bit rate
 HEAD = re.compile(rb"\xff[\xf4\xf5\xfc\xfd][\x10-\xef]", re.DOTALL)
@@ -62,5 +62,4 @@ def _frame_size(header: bytes) -> int:
         return 0
     version = header[1] >> 3 & 3  # 3: MPEG 1, 2: MPEG 2
     kbits = (RATES if version == 3 else MP3_RATES[1])[header[2] >> 4]
-    sample_rate = SAMPLE_RATES[header[2] >> 2 & 3] >> HALVINGS[version]
-    return LENGTH // 8 * 1000 * kbits // sample_rate + (header[2] >> 1 & 1)
+    return frame_size(header, LENGTH, kbits)

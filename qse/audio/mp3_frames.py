@@ -12,11 +12,10 @@ from .damage_text import note
 from .file_bytes import FileBytes
 from .id3_frames import tag_size
 from .mp3_header import (
-    HALVINGS,
-    SAMPLE_RATES,
     frame_form,
     header_place,
     holds_beginning,
+    sample_rate_of,
     stated_frames,
 )
 
@@ -172,7 +171,7 @@ def rate_of(header: bytes) -> int:
     """Return the sample rate of the frame with this header in Hz, 0 if it is no such header."""
     if not frame_form(header)[0]:
         return 0
-    return SAMPLE_RATES[header[2] >> 2 & 3] >> HALVINGS[header[1] >> 3 & 3]
+    return sample_rate_of(header)
 
 
 def _form(header: bytes) -> tuple[int, int, bool]:

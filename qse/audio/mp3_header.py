@@ -99,6 +99,16 @@ def header_place(frame: bytes) -> int:
     return at if at < len(frame) - 7 else -1
 
 
+def sample_rate_of(header: bytes) -> int:
+    """Return the sample rate that the header of a frame of any layer states, in Hz."""
+    return SAMPLE_RATES[header[2] >> 2 & 3] >> HALVINGS[header[1] >> 3 & 3]
+
+
+def frame_size(header: bytes, length: int, kbits: int) -> int:
+    """Return the bytes of a frame of layer II or III with this header, of `length` samples."""
+    return length // 8 * 1000 * kbits // sample_rate_of(header) + (header[2] >> 1 & 1)
+
+
 def frame_form(header: bytes) -> tuple[int, int]:
     """Return bytes and samples of the layer III frame with this header; 0 and 0 if it is no such
     header."""
@@ -106,13 +116,10 @@ def frame_form(header: bytes) -> tuple[int, int]:
         return 0, 0
     version = header[1] >> 3 & 3  # 3: MPEG 1, 2: MPEG 2, 0: MPEG 2.5
     bit_rate = header[2] >> 4
-    padding = header[2] >> 1 & 1
     if not 0 < bit_rate < 15 or header[2] & 0x0C == 0x0C:
         return 0, 0
-    sample_rate = SAMPLE_RATES[header[2] >> 2 & 3] >> HALVINGS[version]
     length = 1152 if version == 3 else 576
-    kbits = MP3_RATES[version != 3][bit_rate]
-    return length // 8 * 1000 * kbits // sample_rate + padding, length
+    return frame_size(header, length, MP3_RATES[version != 3][bit_rate]), length
 
 
 def _is_named(frame: bytes) -> bool:

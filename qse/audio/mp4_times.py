@@ -58,6 +58,11 @@ class Tables:
         """Return the seconds of sound by the edit list."""
         return sum(length for length, _, _ in self.heard) / self.scale
 
+    @property
+    def silent(self) -> int:
+        """Return the silence by the edit list, in units of the movie."""
+        return sum(length for length, begin, _ in self.edits if begin == EMPTY)
+
     def seconds(self, sample_rate: int) -> float:
         """Return how long the sound is, at least, that is heard; 0 if unknown."""
         padding = PADDING / sample_rate
@@ -67,8 +72,7 @@ class Tables:
         if any(rate != 1 for _, _, rate in heard):
             return 0.0
         begin = heard[0][1] if heard else 0
-        silent = sum(length for length, begin, _ in self.edits if begin == EMPTY)
-        stated = (self.lasts - silent) / self.scale  # by the header of the track
+        stated = (self.lasts - self.silent) / self.scale  # by the header of the track
         if len(heard) > 1:
             return stated if stated > kept + NEAR and self.lasts else 0.0
         sound = self.sound / self.sound_scale
@@ -91,7 +95,7 @@ class Tables:
     def is_displaced(self) -> bool:
         """Return whether the silence before the sound contradicts the length of the track, or the
         units of the movie that of the sound."""
-        silent = sum(length for length, begin, _ in self.edits if begin == EMPTY)
+        silent = self.silent
         total = sum(length for length, _, _ in self.edits)
         far = DISPLACED * self.scale
         # programs count the silence, or leave it out

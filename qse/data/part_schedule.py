@@ -30,6 +30,9 @@ class TakenIn:
     noise_hours: float
 
 
+COLUMNS = [field.name for field in fields(TakenIn)]
+
+
 class PartSchedule:
     """The table at `path`; empty if there is none."""
 
@@ -61,7 +64,7 @@ class PartSchedule:
             atomic_path(self.path, source=None) as part,
             part.open("w", newline="", encoding="utf-8") as file,
         ):
-            writer = csv.DictWriter(file, [field.name for field in fields(TakenIn)])
+            writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
             for row in table:
                 writer.writerow(asdict(row))
@@ -72,9 +75,7 @@ class PartSchedule:
         try:
             text = read_table_text(self.path, cure)
             table = csv.DictReader(StringIO(text, newline=""), strict=True)
-            if table.fieldnames and list(table.fieldnames) != [
-                field.name for field in fields(TakenIn)
-            ]:
+            if table.fieldnames and list(table.fieldnames) != COLUMNS:
                 raise ValueError("it has other columns")
             for row in table:
                 hours = (float(row["speech_hours"]), float(row["noise_hours"]))

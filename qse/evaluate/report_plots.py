@@ -1,6 +1,7 @@
 """Plot one evaluation: a histogram per metric, spectrograms of a typical utterance and of the
 worst ones."""
 
+from functools import cache
 from pathlib import Path
 
 from ..audio.file_mode import Sources
@@ -26,24 +27,20 @@ def plot_report(
     pair_of = {pair.name: pair for pair in pairs}
     enhance = system.open(sample_rate)
 
-    def signals(name: str) -> list[Signal]:
-        """Return noisy, enhanced and clean of one utterance, those that exist."""
+    @cache
+    def drawn(name: str) -> tuple[list[Signal], Sources]:
+        """Return noisy, enhanced and clean of one utterance, those that exist, and their files,
+        whose permissions limit those of a picture."""
         pair = pair_of[name]
-        clean, noisy = read_pair(pair, pair.clean is not None, sample_rate)
-        found = [(f"{name}, noisy", noisy, sample_rate)]
-        if not system.baseline:
-            enhanced = enhance(pair, noisy)[0]
-            found.append((f"enhanced by {system.name}", enhanced, sample_rate))
+        with Sources([*pair.files, *system.files_for(name)]) as source:
+            clean, noisy = read_pair(pair, pair.clean is not None, sample_rate)
+            found = [(f"{name}, noisy", noisy, sample_rate)]
+            if not system.baseline:
+                enhanced = enhance(pair, noisy)[0]
+                found.append((f"enhanced by {system.name}", enhanced, sample_rate))
         if clean is not None:
             found.append(("clean", clean, sample_rate))
-        return found
-
-    def sources(drawn: list[Row]) -> Sources:
-        """Return the files of these utterances, whose permissions limit those of a picture."""
-        names = [row["name"] for row in drawn]
-        return Sources(
-            path for name in names for path in (*pair_of[name].files, *system.files_for(name))
-        )
+        return found, source
 
     for metric in metrics:
         scored = [row for row in rows if metric in row]
@@ -52,11 +49,9 @@ def plot_report(
             worst = sorted(scored, key=lambda row: row[metric] - row.get(f"noisy_{metric}", 0.0))[
                 :WORST
             ]
-            with sources(worst) as source:
-                shown = [signals(row["name"]) for row in worst]
-            plot_grid(shown, out / f"worst-{metric}.png", source)
+            shown, sources = zip(*(drawn(row["name"]) for row in worst), strict=True)
+            plot_grid(shown, out / f"worst-{metric}.png", Sources.of_all(sources))
             if metric == metrics[0]:
                 median = sorted(scored, key=lambda row: row[metric])[len(scored) // 2]
-                with sources([median]) as source:
-                    shown_signals = signals(median["name"])
-                plot_spectrograms(shown_signals, out / "spectrograms.png", source)
+                signals, source = drawn(median["name"])
+                plot_spectrograms(signals, out / "spectrograms.png", source)

@@ -138,7 +138,7 @@ def test_picture(tmp_path, command, wanted):
 
 
 def test_sources(tmp_path):
-    """Whoever may read the result may read all of them."""
+    """Let nobody read the result who may not read all of them."""
     files = {}
     for number in (0o600, 0o640, 0o644, 0o604):
         files[number] = noise(tmp_path / f"{number:o}.wav", number)
@@ -159,7 +159,7 @@ def test_sources(tmp_path):
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs paths of descriptors")
 def test_a_file_that_others_exchange_while_it_is_read(tmp_path):
-    """What was opened counts, and not what has its name before and afterwards."""
+    """Count what was opened, and not what has its name before and afterwards."""
     tmp_path.chmod(0o777)
     path = noise(tmp_path / "a.wav")
     hidden = path.rename(tmp_path / "public.wav")
