@@ -45,11 +45,16 @@ def check_file(path: Path, name: str) -> None:
 
 
 def check_fork(path: Path, name: str) -> None:
-    """Raise QseError unless what libsndfile takes for the resource fork of a file is one, if it is
-    there: it would wait for the other end of a pipe."""
-    for fork in (path.with_name(f"._{path.name}"), path.parent / ".AppleDouble" / path.name):
-        if os.path.exists(fork) and not os.path.isfile(fork):  # false also for names too long
-            raise QseError(f"{name} cannot be read: {fork} is no regular file; remove that")
+    """Raise QseError unless what libsndfile takes for the resource fork of a file lies beside it,
+    if it is there: libsndfile follows links, and waits for the other end of a pipe."""
+    folder = path.parent
+    for fork in (Path(f"._{path.name}"), Path(".AppleDouble", path.name)):
+        if not os.path.lexists(folder / fork):  # false also for names too long
+            continue
+        beside = Path(os.path.realpath(folder), fork)
+        if os.path.realpath(beside) != str(beside) or not beside.is_file():
+            what = f"{folder / fork} is no regular file, or a link"
+            raise QseError(f"{name} cannot be read: {what}; remove that")
 
 
 def bad_samples(audio: np.ndarray) -> int:

@@ -1,6 +1,7 @@
 """Write mixed pairs to disk, for validation, tests or listening."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import soundfile
 import torch
 
 from ..audio.atomic_write import atomic_path
+from ..audio.claim import held
 from ..audio.file_mode import Source, Sources
-from ..audio.replaced_folder import new_folder
+from ..audio.replaced_folder import new_folder, real_folder
 from ..audio.writer import check_written
 from ..errors import QseError
 from .corpus import Corpus
@@ -40,14 +42,25 @@ def write_pairs(
     Raises QseError where `folder` is there already or cannot be written, and for audio that cannot
     be used.
     """
-    if folder.exists():
-        raise QseError(f"{folder} is there already: name a new folder")
-    mix = replace(mix, noise_only_chance=0.0, clean_only_chance=0.0)
-    with Sources([speech, noise]) as source:
-        spoken = Corpus.read(speech, mix.sample_rate)
-        noises = Corpus.read(noise, mix.sample_rate)
-    mixer = NoiseMixer(mix, spoken, noises, seed, rooms_seed=seed + ROOMS_SEED)
-    mix_pairs(mixer, folder, count, progress, source)
+    with _claimed(folder):
+        if folder.exists():
+            raise QseError(f"{folder} is there already: name a new folder")
+        mix = replace(mix, noise_only_chance=0.0, clean_only_chance=0.0)
+        with Sources([speech, noise]) as source:
+            spoken = Corpus.read(speech, mix.sample_rate)
+            noises = Corpus.read(noise, mix.sample_rate)
+        mixer = NoiseMixer(mix, spoken, noises, seed, rooms_seed=seed + ROOMS_SEED)
+        mix_pairs(mixer, folder, count, progress, source)
+
+
+def _claimed(folder: Path) -> AbstractContextManager:
+    """Return the claim to a new folder. Raises QseError while another process makes it, and where
+    it cannot be made."""
+    taken = QseError(f"{folder}: another process writes pairs there; name another folder")
+    try:
+        return held(real_folder(folder), taken)
+    except OSError as error:
+        raise QseError(f"{folder} cannot be written: {error}") from error
 
 
 def mix_pairs(

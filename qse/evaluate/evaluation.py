@@ -18,7 +18,7 @@ from .choices import choose_metrics, need_packages, own_rate
 from .computing_systems import Process, as_system
 from .metric_names import Named
 from .runner import Scorer, score_pairs, stamps_of
-from .store import Row, Store, by_utterance
+from .store import Row, Store, by_utterance, claimed
 from .system import System
 
 Timing = Literal["trimmed", "strict", "aligned"]
@@ -146,6 +146,7 @@ def evaluate(
 
     with ExitStack() as stack:
         folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory()))
+        stack.enter_context(claimed(folder))
         stamps = stamps_of(system, names, pairs)
         store = Store(folder, scorer.columns, described, stamps)
         rows = _rows(scorer, pairs, store, stamps, timing, jobs, progress)

@@ -8,11 +8,13 @@ summary.json, summary.md  means and intervals, written at the end
 import csv
 import json
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 from ..audio.atomic_write import atomic_path, open_to_append, remove, write_text
+from ..audio.claim import held
 from ..bounded_text import read_table_text, read_text
 from ..errors import QseError
 
@@ -46,8 +48,6 @@ class Store:
         self._table = folder / SCORES
         self._settings = folder / SETTINGS
         self._summary = folder / "summary.json"
-        _writable(folder)
-
         former = self._former(settings)
         self.rows = []
         for row in former:  # those without an error, of the files as they are now
@@ -192,6 +192,19 @@ def _row(header: list[str], line: list[str]) -> Row:
 
 def _unguarded(text: str) -> str:
     return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
+
+
+def claimed(folder: Path) -> AbstractContextManager:
+    """Return the claim to the evaluation in a folder, which is made; it ends with the context.
+
+    Raises QseError while another process has it, and where the folder cannot be made.
+    """
+    _writable(folder)
+    taken = QseError(f"{folder}: another process evaluates into it; wait for its end")
+    try:
+        return held(folder / "evaluation", taken)
+    except OSError:  # nothing is written there; what it holds can be read
+        return nullcontext()
 
 
 def _writable(folder: Path) -> None:

@@ -41,6 +41,23 @@ def test_a_pipe_in_place_of_a_resource_fork_is_not_opened(tmp_path, monkeypatch,
         length_and_rate(tmp_path / "a.wav")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege")
+@pytest.mark.parametrize("fork", ["._a.wav", ".AppleDouble/a.wav", ".AppleDouble"])
+def test_a_link_in_place_of_a_resource_fork_is_not_followed(tmp_path, monkeypatch, fork):
+    here = tmp_path / "here"
+    (here / fork).parent.mkdir(exist_ok=True, parents=True)
+    (here / "a.wav").write_bytes(b"of no format" * 100)
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private/a.wav").write_text("a secret")
+    target = tmp_path / "private"
+    (here / fork).symlink_to(target if fork == ".AppleDouble" else target / "a.wav")
+    monkeypatch.setattr(soundfile, "SoundFile", lambda path: pytest.fail("it was opened"))
+    with pytest.raises(QseError, match=r"a\.wav cannot be read: .* is no regular file, or a link"):
+        AudioFile(here / "a.wav")
+    with pytest.raises(QseError, match="or a link"):
+        length_and_rate(here / "a.wav")
+
+
 def test_the_longest_names_are_read(tmp_path):
     """Those for a resource fork would be too long."""
     path = make(tmp_path / f"{'a' * 251}.wav", tone(1000))

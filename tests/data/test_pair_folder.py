@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 from made_corpora import CHANCES, RATE, noise_corpus, snr, speech_corpus
 
+from qse.audio.claim import claim
 from qse.data.corpus import Corpus
 from qse.data.mix_config import MixConfig
 from qse.data.noise_mixing import NoiseMixer
@@ -116,3 +117,10 @@ def test_mix_refuses_before_writing(folders, tmp_path, command):
     (tmp_path / "file").write_text("")
     status, _, err = command("mix", *folders, "--out", tmp_path / "file" / "set")
     assert status == 1 and "cannot be written" in err
+
+
+def test_two_processes_do_not_mix_into_one_folder(folders, tmp_path, command):
+    with claim(tmp_path / "set"):
+        status, _, err = command("mix", *folders, "--count", 1, "--out", tmp_path / "set")
+    assert status == 1 and "set: another process writes pairs there; name another folder" in err
+    assert not (tmp_path / "set").exists()

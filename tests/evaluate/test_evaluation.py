@@ -173,6 +173,17 @@ def test_evaluate_with_a_function_and_a_metric_of_ones_own(corpus, own_metric, j
         result.write()
 
 
+def test_two_evaluations_do_not_write_into_one_folder(corpus):
+    def twice(noisy, sample_rate):
+        with pytest.raises(QseError, match="out: another process evaluates into it"):
+            evaluated("noisy", pairs_in(corpus), "si_sdr", corpus / "out")
+        return noisy
+
+    result = evaluated(twice, pairs_in(corpus), "si_sdr", corpus / "out")
+    assert not result.failed and len(read_rows(corpus / "out" / "scores.csv")) == len(result.rows)
+    assert not list((corpus / "out").glob(".qse*"))
+
+
 def test_evaluate_a_function_never_reuses_the_scores_of_another(corpus):
     pairs = pairs_in(corpus)
     for gain in (0.5, 0.25):
