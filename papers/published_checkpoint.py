@@ -8,6 +8,7 @@ evaluates and exports.
 The file is read by PyTorch's restricted reader, which runs no code of the file.
 """
 
+import os
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from torch import Tensor
 
 from qse.audio.atomic_write import write_text
 from qse.errors import QseError, UsageError
-from qse.model_folder import CONFIG
+from qse.model_folder import CONFIG, WEIGHTS
 from qse.networks import build_network
 from qse.train.checkpoint import save
 from qse.train.recipe import model_table
@@ -41,6 +42,9 @@ class PublishedCheckpoint(Experiment):
     def run(self, out: Path) -> str:
         if not self.file:
             raise UsageError("this needs a checkpoint: --set file=best_model.pt")
+        for name in (CONFIG, *WEIGHTS):
+            if os.path.lexists(out / name):
+                raise QseError(f"{out / name} is there already: name a new folder")
         network = build_network({"network": NETWORK, "attention": self.attention})
         try:
             network.get_submodule("core").load_state_dict(read_checkpoint(Path(self.file)))
@@ -53,7 +57,7 @@ class PublishedCheckpoint(Experiment):
             ) from error
         out.mkdir(parents=True, exist_ok=True)
         write_text(out / CONFIG, tomli_w.dumps({"model": model_table(network)}), source=None)
-        save(out / "weights.safetensors", network.state_dict(), {})
+        save(out / WEIGHTS[0], network.state_dict(), {}, Path(self.file))
         return (
             f"{parameter_count(network):,} parameters: qse evaluate {out}, qse export {out} MODEL"
         )

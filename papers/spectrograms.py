@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from qse.audio.file_mode import Sources
 from qse.data.datasets import Pair
 from qse.errors import UsageError
 from qse.evaluate.plot import plot_spectrograms
@@ -41,7 +42,8 @@ class Spectrograms(OnDevice):
             raise UsageError(f"spectrograms needs networks and an utterance: {needed}")
 
         pair = Pair(Path(self.noisy).stem, Path(self.noisy), Path(self.clean))
-        clean, noisy = read_pair(pair, True)
+        with Sources(pair.files) as source:
+            clean, noisy = read_pair(pair, True)
         assert clean is not None
         panels = {"noisy": noisy}
         for model in self.models:
@@ -53,7 +55,7 @@ class Spectrograms(OnDevice):
         shown = [("clean", clean, SAMPLE_RATE)]
         for name, audio in panels.items():
             shown.append((name, audio, SAMPLE_RATE))
-        plot_spectrograms(shown, out / "spectrograms.png")
+        plot_spectrograms(shown, out / "spectrograms.png", source)
         return summary(table, "{panel}: WB-PESQ {pesq_wb:.2f}, SI-SDR {si_sdr:.1f} dB")
 
 

@@ -1,10 +1,11 @@
 """Handle the signals that ask a program to end: SIGINT (Ctrl-C), SIGTERM (kill) and SIGHUP
 (a terminal that closes)."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Timer
+from threading import Timer, current_thread, main_thread
 from typing import Any
 
 PATIENCE = 3  # signals after which a program that is still ending is ended at once
@@ -58,3 +59,17 @@ def collected(give_up: Callable[[int], object]) -> Iterator[list[int]]:
     finally:
         for timer in timers:
             timer.cancel()
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """Obey the active signals at the end of the block, so that nothing is left half done; the third
+    one, or LONGEST seconds after the second, ends the process. In another thread than the main one,
+    which gets no signals, nothing changes."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    with collected(lambda number: os._exit(128 + number)) as numbers:
+        yield
+    if numbers:
+        signal.raise_signal(numbers[0])

@@ -159,14 +159,14 @@ def resume(rank: int, folder: Path) -> None:
     on = carrying(rank, done=2)
     tensors = on.tensors()
     if rank == 0:
-        checkpoint.save(folder / "checkpoint.safetensors", tensors, on.header())
+        checkpoint.save(folder / "checkpoint.safetensors", tensors, on.header(), None)
     gather([rank])  # wait for the file
     rest = carrying(rank)
     rest.restore(*load_tensors(folder / "checkpoint.safetensors"))
     for run, name in ((on, "on"), (rest, "rest")):
         terms = [run.step()[0]["loss"] for _ in range(2)]
         checkpoint.save(
-            folder / f"{name}{rank}.safetensors", run.tensors(), {"terms": json.dumps(terms)}
+            folder / f"{name}{rank}.safetensors", run.tensors(), {"terms": json.dumps(terms)}, None
         )
 
 
@@ -205,6 +205,6 @@ def work(rank: int, processes: int, folder: Path) -> None:
     findings |= {"gathered": gather([rank, 10 + rank])}
     findings |= {"devices": [str(own_device(name, rank)) for name in ("cpu", "cuda")]}
     found |= {f"live.{name}": tensor for name, tensor in kept.items()}
-    checkpoint.save(folder / f"{rank}.safetensors", found, {"findings": json.dumps(findings)})
+    checkpoint.save(folder / f"{rank}.safetensors", found, {"findings": json.dumps(findings)}, None)
     if rank == 1:
         raise QseError("this is how it ends")

@@ -150,7 +150,7 @@ def test_pairs_are_made_elsewhere(shared, precious):
                         (made / inner / "noisy" / "0002.flac").symlink_to(precious)
             return SimpleNamespace(noisy=torch.zeros(1, 1600), clean=torch.zeros(1, 1600))
 
-    mix_pairs(Mixer(), shared / "set", 3)
+    mix_pairs(Mixer(), shared / "set", 3, source=None)
     assert len(list(shared.glob("set/*/*.flac"))) == 6
 
 

@@ -48,7 +48,7 @@ def write_sound(folder: Path, name: str, title: str, audio: np.ndarray, rate: in
     """Write NAME.ogg and NAME.png of (samples,) into `folder`; return their part of the page."""
     soundfile.write(folder / f"{name}.ogg", audio, rate, format="OGG", subtype="VORBIS")
     picture = folder / f"{name}.png"
-    plot_spectrograms([(title, audio, rate)], picture)
+    plot_spectrograms([(title, audio, rate)], picture, None)
     with Image.open(picture) as drawn:
         small = drawn.convert("RGB").quantize(64, method=Image.Quantize.MAXCOVERAGE)
     small.save(picture, optimize=True)

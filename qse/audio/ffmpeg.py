@@ -19,8 +19,11 @@ from .inspection import Inspection
 from .probe import SURE, Media, Track
 from .suffixes import FOREIGN
 from .time_stamps import (
+    CLOSING,
     REPORTING,
     TELLING,
+    all_tracks,
+    closed_text,
     displaced_text,
     errors,
     jumps_text,
@@ -35,16 +38,7 @@ OF_PICTURES = b"max pixel count"
 # by codec; others by the bits of a sample
 SUBTYPES = {"pcm_f32": "FLOAT", "pcm_f64": "DOUBLE", "pcm_u8": "PCM_U8"}
 # of libsndfile
-STRINGS = (
-    "title",
-    "artist",
-    "album",
-    "comment",
-    "date",
-    "genre",
-    "tracknumber",
-    "copyright",
-)
+STRINGS = ("title", "artist", "album", "comment", "date", "genre", "tracknumber", "copyright")
 
 
 class FfmpegDecoder:
@@ -78,9 +72,10 @@ class FfmpegDecoder:
             raise QseError(f"{self.name} has no sound track {track}: it has {count}")
         self._track = found = self.media.tracks[track - 1] if self.media and count else None
         self._begin = found.begin if found else 0.0
-        options = ["-map", f"0:a:{track - 1}", *timing(self.inspection, found)]
+        options = [*all_tracks(self.inspection), "-map", f"0:a:{track - 1}"]
+        options += timing(self.inspection, found)
         options += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
-        options = [*REPORTING, *CHECKSUMS, *input_file(path), *options]
+        options = [*REPORTING, *CHECKSUMS, *CLOSING, *input_file(path), *options]
         self._child = Child("ffmpeg", options, TELLING)
         try:
             channels, rate, self.channel_mask = _read_header(self._child)
@@ -170,8 +165,11 @@ class FfmpegDecoder:
         yield from unread(printed, self._track.index)
         if read is None:
             return
+        seconds = read / self.layout.sample_rate
+        if self.inspection.closes_jumps:
+            yield closed_text(self._track, seconds)
         stated = self.inspection.stated_seconds(self._track)
-        missing = stated - read / self.layout.sample_rate
+        missing = stated - seconds
         if missing > TOLERATED:
             yield f"its header states {missing:.2f} s more than there are"
         if stated and -missing > MORE and self.inspection.states_all:

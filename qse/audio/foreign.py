@@ -50,7 +50,7 @@ class Foreign(Inspection):
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
         found.states_all = kind in (*STATED, "SoX")
-        found.begins_anew = kind in ("MPEG-TS", "MPEG-PS")
+        found.closes_jumps = kind in ("MPEG-TS", "MPEG-PS")
         return found
 
     @classmethod

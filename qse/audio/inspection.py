@@ -51,7 +51,7 @@ class Inspection(HeldFile):
     muxer: ClassVar[str | None] = None  # of ffmpeg, where it maps metadata into this family
     copies_to: ClassVar[tuple[str, ...]] = ()  # families to which metadata are copied byte by byte
     has_times: ClassVar[bool] = True  # whether ffmpeg finds time stamps in such files
-    begins_anew: bool = False  # whether it counts them from the begin of the track that is read
+    closes_jumps: bool = False  # whether it goes on without a gap where they jump far or back
     states_positions: ClassVar[bool] = False  # whether `channel_mask` knows what a file states
     holds_cover: ClassVar[bool] = False
     ends_at_damage: ClassVar[bool] = False  # where ffmpeg reads on

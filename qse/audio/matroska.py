@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 from .damage_text import named
 from .ebml import damaged_places
 from .inspection import Inspection
-from .probe import Track
+from .probe import Track, end_of
 
 if TYPE_CHECKING:
     import soundfile
 
 DURATION = re.compile(b"\x44\x89[\x84\x88]")  # its identifier, and the bytes of a float
-TRACK_DURATION = re.compile(r"(\d\d):(\d\d):(\d\d\.\d+)$")  # a tag of a track
 BEGINNING = 1 << 16  # bytes in which it lies
 
 
@@ -30,10 +29,7 @@ class Matroska(Inspection):
         if self.media is None:
             return 0.0
         if self.media.pictures or len(self.media.tracks) > 1:
-            said = TRACK_DURATION.match(track.tags.get("DURATION", ""))
-            if said is None:
-                return 0.0
-            return int(said[1]) * 3600 + int(said[2]) * 60 + float(said[3]) - track.begin
+            return max(0.0, end_of(track.tags) - track.begin)
         with self.path.open("rb") as file:
             is_stated = DURATION.search(file.read(BEGINNING))
         return self.media.seconds if is_stated else 0.0  # else ffprobe guesses it of PCM

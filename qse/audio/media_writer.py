@@ -25,6 +25,8 @@ from .metadata_names import lost_names, repeated
 from .mp4 import form_options
 from .probe import Media, Track
 from .suffixes import MEDIA, MediaForm
+from .time_stamps import CLOSING, all_tracks
+from .track_changes import changed
 
 DEPTHS = {  # sample formats for 16 and 24 bits
     "flac": ("s16", "s32"),
@@ -34,7 +36,6 @@ DEPTHS = {  # sample formats for 16 and 24 bits
 }
 OF_DISKS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 SHORT = 0.1  # seconds by which a track may end early
-APART = 0.2  # seconds, of tracks that began together: more than the delay of an encoder
 DELAY = 0.1  # seconds: more than that of any encoder
 USUAL_RATE = 192  # kbit/s, where the source does not say one
 
@@ -68,11 +69,11 @@ def write_media(
     media = source.media
     assert media
     folder = sounds[0].path.parent
-    options = input_file(source.path)
+    # MPEG-PS has pictures without a time of their own, which Matroska does not take
+    options = [*CLOSING, "-fflags", "+genpts", *input_file(source.path)]
     for sound in sounds:
         options += input_file(sound.path)
-    if source.begins_anew:  # at the begin of the tracks that are used: here all are
-        options += ["-map", "0", "-c", "copy", "-f", "null", "-"]
+    options += all_tracks(source)
     options += chapter_options(media.chapters, 0, 1 + len(sounds), folder)
     options += _pictures(source.path, media, form, folder)
     enhanced = {sound.number: place for place, sound in enumerate(sounds, start=1)}
@@ -94,25 +95,8 @@ def write_media(
     result = made.media
     lost = [*lost_names(media, result), *source.names_beside_tags(source.names())]
     lost += repeated(source)
-    lost += _lost_of_tracks(media, result)
-    return Copied([*lost, *displaced(media, result, set(enhanced))], dropped)
-
-
-def displaced(media: Media, result: Media | None, enhanced: set[int]) -> list[str]:
-    """Return which tracks of the result begin at other times than before. enhanced: numbers of
-    those that begin with silence, where they began later."""
-    if result is None:
-        return []
-    found = []
-    for number, (track, other) in enumerate(zip(media.tracks, result.tracks, strict=False)):
-        begin = 0.0 if number in enhanced else track.begin
-        if abs(other.begin - begin) > APART:
-            found.append(f"the begin of track {number + 1}, {other.begin - begin:+.2f} s away")
-    if result.pictures and abs(result.shown_from - media.shown_from) > APART:
-        found.append(
-            f"the begin of the picture, {result.shown_from - media.shown_from:+.2f} s away"
-        )
-    return found
+    lost += changed(media, result, set(enhanced), source.closes_jumps) if result else []
+    return Copied(lost, dropped)
 
 
 def _is_whole(made: Inspection, sounds: list[Sound]) -> bool:
@@ -211,23 +195,6 @@ def _described(kind: str, count: int) -> list[str]:
     for number in range(count):
         options += [f"-map_metadata:s:{kind}:{number}", f"0:s:{kind}:{number}"]
     return options
-
-
-def _lost_of_tracks(media: Media, result: Media | None) -> list[str]:
-    """Return what some track of the result lacks that it had: sample rate, positions of its
-    channels, name, language."""
-    lost = {}
-    written = result.tracks if result else []
-    for track, other in zip(media.tracks, written, strict=False):
-        if other.sample_rate < track.sample_rate:
-            lost[f"sample rate of {track.sample_rate} Hz, now {other.sample_rate} Hz"] = True
-        if track.channels > 2 and track.positions not in ("", other.positions):
-            lost["channel positions"] = True
-        if track.name and track.name != other.name:
-            lost["name of a track"] = True
-        if track.tags.get("language", "und") not in ("und", other.tags.get("language")):
-            lost["language of a track"] = True
-    return list(lost)
 
 
 def _metadata(media: Media, dropped: list[str]) -> list[str]:

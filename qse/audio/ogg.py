@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import soundfile
 
 SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads
+INDEX = b"fishead\0"  # a stream of the times of the others (Ogg Skeleton)
 FIRST_PAGE = 128  # bytes, of Vorbis
 BEGINS = 2  # flags of a page
 
@@ -31,6 +32,7 @@ class OtherOgg(Inspection):
 
     family = "other Ogg"
     needs_ffmpeg = True
+    closes_jumps = True
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
@@ -69,15 +71,15 @@ class Ogg(OtherOgg):
 
     @cached_property
     def tracks(self) -> int:
-        """Return how many sound tracks begin at the beginning, before the first of them goes on
-        (RFC 3533, section 4); libsndfile reads the first."""
+        """Return how many streams begin at the beginning, before the first of them goes on (RFC
+        3533, section 4), with sound or pictures; libsndfile reads the first."""
         count = 0
         with self.path.open("rb") as file:
             while (page := file.read(HEADER))[:4] == b"OggS" and len(page) == HEADER:
                 if not page[5] & BEGINS:
                     break
                 body = file.read(sum(file.read(page[26])))
-                count += body.startswith(SOUND)
+                count += not body.startswith(INDEX)
         return count
 
     def is_cut(self, file: soundfile.SoundFile) -> bool:
@@ -98,7 +100,7 @@ class Ogg(OtherOgg):
         return None if seconds is None else max(file.frames, round(seconds * file.samplerate))
 
     def has_more(self, file: soundfile.SoundFile) -> bool:
-        """Return whether there are several sound tracks, or files joined to one."""
+        """Return whether there are several streams, or files joined to one."""
         return self.tracks > 1 or self.pages.is_joined
 
     def is_read_in_part(self, file: soundfile.SoundFile) -> bool:

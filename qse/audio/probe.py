@@ -1,6 +1,7 @@
 """Ask ffprobe, which comes with ffmpeg, what a file holds: sound tracks, tags, chapters, cover."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from .ffmpeg_input import input_file, program
 from .ffmpeg_process import Done, run
 
 LATE = 1.0  # seconds by which recordings of live pictures let the sound begin later
+END = re.compile(r"(\d\d):(\d\d):(\d\d\.\d+)$")  # as programs write it into a tag
 SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix says what it is
 
 
@@ -55,7 +57,9 @@ class Media:
     pictures, subtitles: numbers of tracks. covers: number of attached pictures, which are not
     counted as `pictures`. attachments: number of other attached files, such as fonts. data: number
     of tracks of other data, but for time codes and chapters. begin: seconds, of its time stamps.
-    shown_from: seconds after that, of the first picture.
+    shown_from, shown_until: seconds after that, of the first and the last picture. copied: numbers,
+    among all tracks, of those with pictures or sound of which ffprobe finds what it takes to copy
+    them.
     """
 
     tracks: list[Track]
@@ -70,6 +74,8 @@ class Media:
     score: int
     begin: float = 0.0
     shown_from: float = 0.0
+    shown_until: float = 0.0
+    copied: tuple[int, ...] = ()
 
     @property
     def others(self) -> str | None:
@@ -128,17 +134,41 @@ def _media(found: dict[str, Any]) -> Media:
         seconds=float(form.get("duration", 0)),
         score=int(form.get("probe_score", 0)),
         begin=_seconds(form),
-        shown_from=_shown_from(streams, _seconds(form)),
+        shown_from=_shown_from(_moving(streams), _seconds(form)),
+        shown_until=_shown_until(_moving(streams), _seconds(form)),
+        copied=tuple(_number(stream, "index") for stream in streams if _is_copied(stream)),
     )
 
 
-def _shown_from(streams: list[dict[str, Any]], start: float) -> float:
+def _is_copied(stream: dict[str, Any]) -> bool:
+    """Return whether a track has pictures or sound of a known size or sample rate."""
+    return bool(_number(stream, "width") or _number(stream, "sample_rate"))
+
+
+def end_of(tags: dict[str, str]) -> float:
+    """Return the seconds at which a track of a Matroska file ends, by its tags, 0 without them."""
+    found = END.match(tags.get("DURATION", ""))
+    return int(found[1]) * 3600 + int(found[2]) * 60 + float(found[3]) if found else 0.0
+
+
+def _shown_from(pictures: list[dict[str, Any]], start: float) -> float:
     """Return when the first picture is shown, after the `start` of a file; 0 without one."""
-    begins = []
-    for stream in streams:
-        if stream.get("codec_type") == "video" and not _is_cover(stream):
-            begins.append(_seconds(stream) - start)
-    return max(0.0, min(begins, default=0.0))
+    return max(0.0, min((_seconds(stream) - start for stream in pictures), default=0.0))
+
+
+def _shown_until(pictures: list[dict[str, Any]], start: float) -> float:
+    """Return when the last picture ends, after the `start` of a file; 0 if unknown."""
+    ends = [end_of(stream.get("tags", {})) for stream in pictures]
+    for stream in pictures:
+        if lasts := float(stream.get("duration", 0)):
+            ends.append(_seconds(stream) - start + lasts)
+    return max(ends, default=0.0)
+
+
+def _moving(streams: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tracks of pictures that are no covers."""
+    of_pictures = (stream for stream in streams if stream.get("codec_type") == "video")
+    return [stream for stream in of_pictures if not _is_cover(stream)]
 
 
 def _is_cover(stream: dict[str, Any]) -> bool:

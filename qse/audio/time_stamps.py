@@ -1,5 +1,6 @@
 """Place the samples that ffmpeg decodes in time, and say what it puts in or leaves out for that."""
 
+import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ FORM = re.compile(BEGIN + rb"\[verbose\] tb:\S+ samplefmt:\S+ samplerate:\d+ chl
 LATER = re.compile(BEGIN + rb"\[warning\] New audio stream")
 # of all messages, those that tell of damage
 TELLING = re.compile(b"|".join(one.pattern for one in (LEVEL, FILLED, CORRUPT, FORM, LATER)))
+# s; where they jump further, streams are joined, and ffmpeg goes on without a gap
+CLOSING = ("-dts_delta_threshold", "60")
+CLOSED = 1.0  # seconds; ffprobe's guess of the length is not exact
 SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
 
 
@@ -39,9 +43,18 @@ def timing(inspection: "Inspection", track: Track | None) -> list[str]:
     highest = max(inspection.first_rate, track.sample_rate if track else 0)
     rate = ["-ar", str(highest)] if highest else []
     if inspection.has_times or not track:
-        first = -round(track.begin * highest) if track and inspection.begins_anew else 0
-        return ["-af", f"aresample=async=1:first_pts={first}", *rate]
+        return ["-af", "aresample=async=1:first_pts=0", *rate]
     return [*rate, "-ac", str(track.channels)] if 0 < track.channels < 3 else rate
+
+
+def all_tracks(inspection: "Inspection") -> list[str]:
+    """Return the options of an output that takes all tracks and writes nothing, for files of which
+    ffmpeg moves the time stamps by what it finds in the tracks that are used: all are used so."""
+    if not (inspection.closes_jumps and inspection.media and inspection.media.copied):
+        return []
+    tracks = [option for number in inspection.media.copied for option in ("-map", f"0:{number}")]
+    # not -f null, which refuses two packets of one time
+    return [*tracks, "-c", "copy", "-f", "framecrc", "-y", os.devnull]
 
 
 def errors(printed: bytes) -> bytes:
@@ -83,6 +96,17 @@ def unread(printed: bytes, index: int) -> Iterator[str]:
         yield f"{count} packets of it are damaged or cut"
     if LATER.search(printed):
         yield "sound of another track begins within it, and is left out"
+
+
+def closed_text(track: Track, seconds: float) -> str | None:
+    """Return in words that less of a track was read than lies between its time stamps, None if all
+    was. seconds: what was read."""
+    missing = track.lasts - seconds
+    if missing < CLOSED:
+        return None
+    return (
+        f"where its time stamps jump, {missing:.2f} s are left out, which pictures may still have"
+    )
 
 
 def filled(printed: bytes, sample_rate: int) -> dict[bytes, float]:

@@ -21,6 +21,7 @@ from ..audio.claim import held
 from ..audio.file_mode import Sources
 from ..audio.folder_path import entered_folder
 from ..errors import QseError, UsageError
+from ..stop_signals import put_off
 from . import bundle_part, bundle_recordings
 from .ahead import begun_ahead
 from .bundle_index import PartIndex
@@ -131,11 +132,12 @@ def _in_place_of(former: list[Path], out: Path) -> Iterator[str]:
         _remove_new(out)
         raise
     names = [path.name.removeprefix(NEW) for path in sorted(out.glob(NEW + PARTS))]
-    try:
-        _replace(former, names, out)
-    except BaseException:  # a signal: with half of them, neither bundle would be there
-        _replace(former, names, out)
-        raise
+    with put_off():  # with half of them, neither bundle would be there
+        try:
+            _replace(former, names, out)
+        except BaseException:
+            _replace(former, names, out)
+            raise
 
 
 def _replace(former: list[Path], names: list[str], out: Path) -> None:

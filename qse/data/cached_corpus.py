@@ -81,7 +81,7 @@ class CorpusCache:
         progress: called with (done, all) of the files that are added. group_of: of a path below the
         folder. Raises QseError for files that cannot be used, and for a full disk.
         """
-        files = {_identity(path, self.folder): path for path in paths}
+        files = {identity_of(path, self.folder): path for path in paths}
         index = self.added(files, progress)
         starts = dict(zip(index.lengths, _starts(index), strict=True))
         chosen = []
@@ -220,7 +220,8 @@ class CorpusCache:
             refuse(faults, f"; all of them are in {self.unreadable}")
 
 
-def _identity(path: Path, folder: Path) -> Identity:
+def identity_of(path: Path, folder: Path) -> Identity:
+    """Return by what a file below `folder` is recognised. Raises OSError."""
     status = path.stat()
     # programs may keep the time of a file that they change, and not the second one
     changed = max(status.st_mtime_ns, status.st_ctime_ns)

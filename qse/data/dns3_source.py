@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..audio.file_mode import Sources
 from . import copies, datasets
-from .cached_corpus import CorpusCache
+from .cached_corpus import CorpusCache, identity_of
 from .corpus import read_recordings
 from .mix_config import MixConfig
 from .noise_mixing import NoiseMixer
@@ -93,12 +93,13 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
         noise_only_chance=0.0,
         clean_only_chance=0.0,
     )
-    held = [path.relative_to(found.root).as_posix() for path in (*speech.held, *noises.held)]
+    used = (*speech.held, *noises.held, *_chosen(found, mix, seed=1))
+    held = [identity_of(path, found.root) for path in used]
     digest = hashlib.sha256(repr((mix, held)).encode()).hexdigest()[:8]
     folder = copies.copies_of(found.root) / f"validation-{digest}"
     if not folder.is_dir():
         clean, noise = _caches(found.root)
-        with Sources([*speech.held, *noises.held, *found.impulse_responses]) as source:
+        with Sources(used) as source:
             voices = clean.corpus(speech.held, group_of=talker)
             others = noise.corpus(noises.held)
             mixer = NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1))
@@ -152,9 +153,13 @@ def _caches(root: Path, skip: bool = False) -> tuple[CorpusCache, CorpusCache]:
     return clean, CorpusCache(place / "noise", root / "noise", datasets.SAMPLE_RATE, skip=skip)
 
 
+def _chosen(found: datasets.Dns3, mix: MixConfig, seed: int) -> list[Path]:
+    """Return `mix.rooms` of the files of measured responses."""
+    return shuffled(found.impulse_responses, seed)[: mix.rooms]
+
+
 def _rooms(found: datasets.Dns3, mix: MixConfig, seed: int) -> Tensor:
-    """Return `mix.rooms` of the measured responses."""
-    chosen = shuffled(found.impulse_responses, seed)[: mix.rooms]
-    recordings = read_recordings(chosen, mix.sample_rate, channel=0)
+    """Return the responses of rooms that are drawn with this seed."""
+    recordings = read_recordings(_chosen(found, mix, seed), mix.sample_rate, channel=0)
     audible = list(filter(np.any, recordings))
     return measured_bank(audible, round(RESPONSE * mix.sample_rate))

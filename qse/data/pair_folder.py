@@ -50,7 +50,7 @@ def write_pairs(
             spoken = Corpus.read(speech, mix.sample_rate)
             noises = Corpus.read(noise, mix.sample_rate)
         mixer = NoiseMixer(mix, spoken, noises, seed, rooms_seed=seed + ROOMS_SEED)
-        mix_pairs(mixer, folder, count, progress, source)
+        mix_pairs(mixer, folder, count, progress, source=source)
 
 
 def _claimed(folder: Path) -> AbstractContextManager:
@@ -68,7 +68,8 @@ def mix_pairs(
     folder: Path,
     count: int,
     progress: Callable[[int, int], None] | None = None,
-    source: Source | None = None,
+    *,
+    source: Source | None,
 ) -> None:
     """Write `count` segments of `mixer` as pairs into `folder`, which appears when it is complete.
 

@@ -69,11 +69,10 @@ def length_and_rate(path: Path) -> tuple[int, int]:
     """
     import soundfile
 
-    if not Path(path).exists():
-        raise QseError(f"{path}: no such file")
-    check_fork(Path(path), str(path))
     try:
-        header = soundfile.info(native(Path(path)))
+        with held_input(Path(path), str(path)) as held:
+            check_fork(held, str(path))
+            header = soundfile.info(native(held))
     except (soundfile.SoundFileError, OSError) as reason:
         raise QseError(
             f"{path} cannot be read as audio ({reason}): replace it or leave it out"

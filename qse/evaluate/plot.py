@@ -41,7 +41,7 @@ def levels(audio: np.ndarray, sample_rate: int) -> np.ndarray:
 
 
 def plot_spectrograms(
-    signals: Sequence[Signal], path: Path, source: Source | None = None, overwrite: bool = True
+    signals: Sequence[Signal], path: Path, source: Source | None, overwrite: bool = True
 ) -> None:
     """Write a PNG of the signals' spectrograms, the first on top; time, frequency and colour
     scales are common.
@@ -59,7 +59,7 @@ def plot_spectrograms(
     _save(figure, path, source, overwrite)
 
 
-def plot_grid(rows: Sequence[Sequence[Signal]], path: Path, source: Source | None = None) -> None:
+def plot_grid(rows: Sequence[Sequence[Signal]], path: Path, source: Source | None) -> None:
     """Write a PNG with a row of spectrograms per utterance; the signals of a row share their
     scales. source: as for `plot_spectrograms`."""
     columns = max(map(len, rows))  # some utterances may have no clean signal

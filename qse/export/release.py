@@ -83,7 +83,7 @@ def release(
         about = {"name": name, "version": __version__, "licence": options.licence}
         write_graphs(parts, new, about, graphs.hops)
         seal(new)
-        checkpoint.save(new / "weights.safetensors", network.state_dict(), header)
+        checkpoint.save(new / "weights.safetensors", network.state_dict(), header, None)
         if whole and (run / CHECKPOINT).is_file():
             _keep_checkpoint(run, new, network.size)
         write_config(new / CONFIG, config, network)
@@ -148,7 +148,7 @@ def _keep_checkpoint(run: Path, folder: Path, size: int) -> None:
     most = 5 * size + MOST_OTHERS  # weights, their average, and what optimisers keep of each
     path = run / CHECKPOINT
     tensors, header = weights.load_tensors(path, lambda name: not name.startswith(CARRIED), most)
-    checkpoint.save(folder / CHECKPOINT, tensors, header)
+    checkpoint.save(folder / CHECKPOINT, tensors, header, None)
 
 
 def _looking_ahead(network: Network, run: Path, look_ahead: int | None) -> Network:

@@ -89,6 +89,8 @@ def left_out(inputs: list[str]) -> list[Path]:
     def is_unknown(path: Path) -> bool:
         if suffix_of(path) in SUFFIXES:
             return False
+        if path.is_symlink() and inside not in Path(real_name(path)).parents:
+            return False
         try:
             return kind_of(path) is not None
         except OSError:
@@ -97,6 +99,7 @@ def left_out(inputs: list[str]) -> list[Path]:
     found = []
     for text in inputs:
         if os.path.isdir(text):  # false also for names that the system refuses
+            inside = Path(real_name(Path(text)))
             found += files_below(Path(text), is_unknown, refuse=lambda error: None)
     return found
 

@@ -67,7 +67,7 @@ def save(
     path: Path,
     tensors: Mapping[str, Tensor],
     header: Mapping[str, str],
-    source: Source | None = None,
+    source: Source | None,
 ) -> None:
     """Write `path` atomically. source: a file whose permissions it does not exceed.
 

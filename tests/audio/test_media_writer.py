@@ -22,9 +22,9 @@ from tagged_files import (
 )
 
 from qse.audio.ffmpeg_process import write_file
-from qse.audio.media_writer import displaced
 from qse.audio.probe import probe
 from qse.audio.reader import open_audio
+from qse.audio.track_changes import displaced
 
 pytestmark = needs_ffmpeg
 

@@ -55,14 +55,14 @@ def test_plot_draws_files_of_different_rates(tmp_path, run, monkeypatch):
     np.testing.assert_allclose(drawn[1][1], two[:, 1], atol=1e-4)
     none = run(tmp_path / "none.wav", "-o", picture, "--overwrite")
     assert str(none.exception) == f"{tmp_path / 'none.wav'}: no such file"
-    plot_spectrograms([("costs $5_0^", hiss(16000), 16000)], picture)  # no formula
+    plot_spectrograms([("costs $5_0^", hiss(16000), 16000)], picture, None)  # no formula
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(QseError, match=r"folder.png cannot be written: Is a directory"):
-        plot_spectrograms([("noise", hiss(16000), 16000)], tmp_path / "folder.png")
+        plot_spectrograms([("noise", hiss(16000), 16000)], tmp_path / "folder.png", None)
     recording = tmp_path / "high.wav"
     before = recording.read_bytes()
     with pytest.raises(QseError, match=r"high.wav: a picture is a PNG; name one that ends in .png"):
-        plot_spectrograms([("noise", hiss(16000), 16000)], recording)
+        plot_spectrograms([("noise", hiss(16000), 16000)], recording, None)
     assert recording.read_bytes() == before
 
 
@@ -99,6 +99,6 @@ def test_plot_says_that_a_file_may_be_cut(tmp_path, run):
 def test_pictures_replace_links_and_not_what_they_point_to(tmp_path):
     (tmp_path / "there.png").write_text("precious")
     (tmp_path / "a.png").symlink_to("there.png")
-    plot_spectrograms([("noise", hiss(16000), 16000)], tmp_path / "a.png")
+    plot_spectrograms([("noise", hiss(16000), 16000)], tmp_path / "a.png", None)
     assert (tmp_path / "there.png").read_text() == "precious"
     assert not (tmp_path / "a.png").is_symlink()

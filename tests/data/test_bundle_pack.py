@@ -1,5 +1,7 @@
 """Packing speech and noise as parts of limited size."""
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -194,6 +196,26 @@ def test_replacement_that_has_begun_is_finished(audio, tmp_path, monkeypatch):
     for one, other in zip(sorted((tmp_path / "parts").iterdir()), wanted, strict=True):
         assert list(recordings([one])) == list(recordings([other]))
     assert len(moved) > 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process of Windows cannot send itself Ctrl-C")
+def test_replacement_is_finished_after_two_signals(audio, tmp_path, monkeypatch):
+    bundle(audio, tmp_path / "parts")
+    wanted = bundle(audio, tmp_path / "whole", replace(SMALL, seed=1))
+    move = HeldFolder.replace
+    sent = []
+
+    def interrupted(self, name, to):
+        move(self, name, to)
+        if name.startswith(bundle_pack.NEW + "part-") and len(sent) < 2:
+            sent.append(to)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(HeldFolder, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bundle(audio, tmp_path / "parts", replace(SMALL, seed=1), overwrite=True)
+    for one, other in zip(sorted((tmp_path / "parts").iterdir()), wanted, strict=True):
+        assert list(recordings([one])) == list(recordings([other]))
 
 
 def test_replacement_leaves_the_new_parts_alone(audio, tmp_path):

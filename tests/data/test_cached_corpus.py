@@ -177,7 +177,7 @@ def test_cached_corpus_maps_two_thousand_hours(tmp_path):
     for number in range(500):
         path = folder / f"{number}.wav"
         path.touch()
-        identities.append(cached_corpus._identity(path, folder))
+        identities.append(cached_corpus.identity_of(path, folder))
     length = 4 * 3600 * 16000
     cache = CorpusCache(tmp_path / "store", folder)
     settings = {"sample_rate": 16000, "least_cutoff": 0.0}

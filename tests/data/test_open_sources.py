@@ -107,6 +107,27 @@ def test_dns3_pairs_of_private_rooms_are_private(tmp_path, monkeypatch):
     assert stat.S_IMODE(pair.noisy.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("part", ["clean", "noise", "impulse_responses"])
+def test_dns3_pairs_are_mixed_anew_from_other_files_of_the_same_names(tmp_path, monkeypatch, part):
+    monkeypatch.setenv("QSE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("qse.data.dns3_source.PAIRS", 8)
+    data = dns3_of_ten(tmp_path / "data")
+    mix = MixConfig(segment=0.5, rooms=2)
+
+    def mixed():
+        pairs = open_sources.validation("dns3", data, mix)
+        return pairs, np.concatenate([soundfile.read(pair.noisy)[0] for pair in pairs])
+
+    before, sound = mixed()
+    assert mixed()[0] == before
+    for path in (data / "datasets" / part).rglob("*.wav"):
+        audio, rate = soundfile.read(path)
+        soundfile.write(path, np.random.default_rng(0).uniform(-0.5, 0.5, audio.shape), rate)
+    open_sources.prepare("dns3", data, mix)
+    after, other = mixed()
+    assert after != before and not np.array_equal(sound, other)
+
+
 def test_dns3_is_listed_once_at_the_start_of_a_run(tmp_path, monkeypatch):
     """And anew at the start of the next one, which may find new files."""
     monkeypatch.setenv("QSE_CACHE", str(tmp_path / "cache"))

@@ -55,7 +55,7 @@ def test_checkpoint_system_uses_averaged_weights(tmp_path):
         f"model.{name}": torch.zeros_like(value) for name, value in network.state_dict().items()
     }
     write_config(tmp_path / "config.toml", config, network)
-    checkpoint.save(tmp_path / "best.safetensors", average | others, {})
+    checkpoint.save(tmp_path / "best.safetensors", average | others, {}, None)
     noisy = voice(0.5)
     with torch.no_grad():
         expected = network.enhance(torch.from_numpy(noisy.astype(np.float32))[None])[0].numpy()
@@ -81,7 +81,7 @@ def test_checkpoint_system_works_at_the_rate_of_its_network(tmp_path, own, asked
     network = build_network(config.model).eval()
     write_config(tmp_path / "config.toml", config, network)
     weights = {f"average.{name}": value for name, value in network.state_dict().items()}
-    checkpoint.save(tmp_path / "best.safetensors", weights, {})
+    checkpoint.save(tmp_path / "best.safetensors", weights, {}, None)
     noisy = np.linspace(-0.1, 0.1, asked // 4)
     enhanced, _ = find_system(str(tmp_path)).open(asked)(Pair("a", None), noisy)
     assert enhanced.shape == noisy.shape
@@ -104,7 +104,7 @@ def test_checkpoint_system_for_48_khz_also_works_at_16(tmp_path):
     network = build_network(config.model).eval()
     write_config(tmp_path / "config.toml", config, network)
     weights = {f"average.{name}": value for name, value in network.state_dict().items()}
-    checkpoint.save(tmp_path / "best.safetensors", weights, {})
+    checkpoint.save(tmp_path / "best.safetensors", weights, {}, None)
     system = find_system(str(tmp_path))
     assert system.rate_for(48000) == 48000
     for rate in (16000, 48000):

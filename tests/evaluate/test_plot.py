@@ -31,7 +31,7 @@ def test_plot_spectrograms_shares_one_colour_scale(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matplotlib.axes.Axes, "imshow", spy)
         plot_spectrograms(
-            [("loud", sine, 16000), ("soft", 0.001 * sine, 16000)], tmp_path / "two.png"
+            [("loud", sine, 16000), ("soft", 0.001 * sine, 16000)], tmp_path / "two.png", None
         )
     assert scales[0] == scales[1] and scales[0][1] == pytest.approx(0.0, abs=0.01)
     assert (tmp_path / "two.png").read_bytes().startswith(b"\x89PNG")
@@ -41,7 +41,7 @@ def test_plot_grid_accepts_rows_without_clean(tmp_path):
     noisy, enhanced, clean = (
         (name, np.sin(np.arange(4000)), 16000) for name in ("noisy", "enhanced", "clean")
     )
-    plot_grid([[noisy, enhanced], [noisy, enhanced, clean]], tmp_path / "worst.png")
+    plot_grid([[noisy, enhanced], [noisy, enhanced, clean]], tmp_path / "worst.png", None)
     assert (tmp_path / "worst.png").read_bytes().startswith(b"\x89PNG")
 
 

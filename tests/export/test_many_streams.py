@@ -99,7 +99,7 @@ def test_engine_names_a_graph_of_many_streams_as_another_one(for_many):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 def test_many_streams_of_a_private_model_are_private(network, exported, tmp_path):
     write_config(tmp_path / "config.toml", CONFIG, network)
-    checkpoint.save(tmp_path / "weights.safetensors", network.state_dict(), {"step": "1"})
+    checkpoint.save(tmp_path / "weights.safetensors", network.state_dict(), {"step": "1"}, None)
     (tmp_path / "weights.safetensors").chmod(0o600)
     shutil.copyfile(exported, tmp_path / "model.onnx")
     add_many_streams(tmp_path)
@@ -116,7 +116,7 @@ def test_a_graph_is_no_more_readable_than_its_source_from_the_beginning(network,
 def test_many_streams_are_added_to_a_model_folder(network, exported, tmp_path):
     folder = tmp_path / "tiny"
     write_config(folder / "config.toml", CONFIG, network)
-    checkpoint.save(folder / "weights.safetensors", network.state_dict(), {"step": "1"})
+    checkpoint.save(folder / "weights.safetensors", network.state_dict(), {"step": "1"}, None)
     shutil.copyfile(exported, folder / "model.onnx")
     seal(folder)
     add_many_streams(folder)

@@ -17,7 +17,9 @@ def begun(tmp_path, monkeypatch):
     graphs.delay(tmp_path / "models/first/model-48k.onnx", sample_rate=48000)
     run = tmp_path / "run"
     run.mkdir()
-    checkpoint.save(run / "checkpoint.safetensors", {"a": torch.zeros(1)}, {"origin": "first"})
+    checkpoint.save(
+        run / "checkpoint.safetensors", {"a": torch.zeros(1)}, {"origin": "first"}, None
+    )
 
     def export(full_band: bool, **how):
         folder = tmp_path / "mine"
@@ -50,7 +52,7 @@ def test_a_path_in_the_place_of_a_name_is_not_opened(begun, monkeypatch, tmp_pat
     path = str(tmp_path / "models/first/model.onnx")
     (tmp_path / "run/checkpoint.safetensors").unlink()
     checkpoint.save(
-        tmp_path / "run/checkpoint.safetensors", {"a": torch.zeros(1)}, {"origin": path}
+        tmp_path / "run/checkpoint.safetensors", {"a": torch.zeros(1)}, {"origin": path}, None
     )
     opened = []
     monkeypatch.setattr("qse.export.origin.load", lambda given: opened.append(given))

@@ -259,7 +259,7 @@ def test_release_averages_a_run_that_looks_ahead_with_a_model_that_does_not(
     released(run_that_looks_ahead, live, look_ahead=0)
     tensors, header = weights.load_tensors(live / "weights.safetensors")
     zero = {name: torch.zeros_like(tensor) for name, tensor in tensors.items()}
-    checkpoint.save(live / "weights.safetensors", zero, header)
+    checkpoint.save(live / "weights.safetensors", zero, header, None)
 
     mean = tmp_path / "mean"
     card = released(run_that_looks_ahead, mean, look_ahead=0, others=[live])

@@ -24,7 +24,7 @@ class Weights(Target):
         from qse.train import checkpoint
 
         network = small_networks.streaming()
-        checkpoint.save(folder / "weights.safetensors", network.state_dict(), {"step": "10"})
+        checkpoint.save(folder / "weights.safetensors", network.state_dict(), {"step": "10"}, None)
         table = {"network": "streaming", **small_networks.STREAMING}
         (folder / "config.toml").write_text(tomli_w.dumps({"model": table}))
         self.folder = folder

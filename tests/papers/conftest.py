@@ -55,7 +55,7 @@ def small_run(tmp_path):
         folder.mkdir(exist_ok=True)
         write_config(folder / "config.toml", config, network)
         weights = {f"average.{key}": value for key, value in network.state_dict().items()}
-        checkpoint.save(folder / "best.safetensors", weights, {})
+        checkpoint.save(folder / "best.safetensors", weights, {}, None)
         return folder
 
     return write

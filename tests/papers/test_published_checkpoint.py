@@ -1,5 +1,7 @@
 """The published checkpoint: names and layout of its weights, and what is refused."""
 
+import os
+import stat
 import tomllib
 from functools import partial
 
@@ -51,9 +53,13 @@ def test_published_checkpoint_becomes_a_run(tmp_path):
     network = Published(PublishedConfig()).eval()
     content = {"epoch": 7, "model_state_dict": published_names(network.core)}
     torch.save(content, tmp_path / "best_model.pt")
+    (tmp_path / "best_model.pt").chmod(0o600)
     settings = [f"file={tmp_path / 'best_model.pt'}"]
     assert experiment("published-checkpoint", tmp_path / "run", settings).startswith("804,021")
     run = tmp_path / "run"
+    assert os.name == "nt" or stat.S_IMODE((run / "weights.safetensors").stat().st_mode) == 0o600
+    with pytest.raises(QseError, match=r"config\.toml is there already: name a new folder"):
+        experiment("published-checkpoint", run, settings)
     assert list(tomllib.loads((run / "config.toml").read_text())) == ["model"]
     again, _ = load_network(run / "config.toml", run / "weights.safetensors")
     x = torch.randn(1, 800)
@@ -119,7 +125,7 @@ def converted(tmp_path):
     folder = tmp_path / "published"
     folder.mkdir()
     (folder / "config.toml").write_text(tomli_w.dumps({"model": model_table(network)}))
-    save(folder / "weights.safetensors", network.state_dict(), {})
+    save(folder / "weights.safetensors", network.state_dict(), {}, None)
     return folder
 
 

@@ -1,5 +1,8 @@
 """Spectrograms of an utterance: panels, levels, refusals."""
 
+import os
+import stat
+
 import numpy as np
 import pytest
 
@@ -21,6 +24,7 @@ def test_spectrograms_scores_each_network(small_run, tmp_path):
     hum = 0.05 * np.sin(2 * np.pi * 64 * np.arange(len(clean)) / 16000)
     for name, audio in (("clean", clean), ("noisy", clean + hum)):
         soundfile.write(tmp_path / f"{name}.wav", audio, 16000, subtype="FLOAT")
+    (tmp_path / "noisy.wav").chmod(0o600)
     models = f'models=["{small_run("qtransformer")}", "{small_run("qdensenet")}"]'
     changes = [models, f"clean={tmp_path / 'clean.wav'}", f"noisy={tmp_path / 'noisy.wav'}"]
     line = experiment("spectrograms", tmp_path / "out", changes)
@@ -33,7 +37,9 @@ def test_spectrograms_scores_each_network(small_run, tmp_path):
         float(rows["noisy"]["32 to 96 Hz, dB above clean"]) == pytest.approx(excess, abs=1e-3)
         and excess > 3
     )
-    assert (tmp_path / "out/spectrograms.png").stat().st_size > 10000
+    picture = (tmp_path / "out/spectrograms.png").stat()
+    assert picture.st_size > 10000
+    assert os.name == "nt" or stat.S_IMODE(picture.st_mode) == 0o600
 
 
 def test_low_level_is_that_of_its_band():

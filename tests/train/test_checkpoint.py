@@ -20,7 +20,7 @@ def test_checkpoint_save_and_load(tmp_path):
         "model.b": torch.tensor(7),
         "average.a": torch.ones(1),
     }
-    checkpoint.save(tmp_path / "c.safetensors", tensors, {"step": "3"})
+    checkpoint.save(tmp_path / "c.safetensors", tensors, {"step": "3"}, None)
     found, header = weights.load_tensors(tmp_path / "c.safetensors")
     same(found, tensors)
     assert header == {"step": "3"} and os.listdir(tmp_path) == ["c.safetensors"]
@@ -32,14 +32,14 @@ def test_checkpoint_save_and_load(tmp_path):
 def test_checkpoint_saves_tied_weights(tmp_path):
     weight = torch.randn(3, 2)
     tensors = {"model.a": weight, "model.b": weight, "model.c": weight[1:]}
-    checkpoint.save(tmp_path / "c.safetensors", tensors, {})
+    checkpoint.save(tmp_path / "c.safetensors", tensors, {}, None)
     same(weights.load_tensors(tmp_path / "c.safetensors")[0], tensors)
 
 
 @pytest.mark.parametrize("error", [OSError("No space left on device"), KeyboardInterrupt()])
 def test_checkpoint_save_failing_keeps_the_last_one(tmp_path, monkeypatch, error):
     path = tmp_path / "c.safetensors"
-    checkpoint.save(path, {"a": torch.ones(3)}, {"step": "1"})
+    checkpoint.save(path, {"a": torch.ones(3)}, {"step": "1"}, None)
 
     write = Path.write_bytes
 
@@ -49,7 +49,7 @@ def test_checkpoint_save_failing_keeps_the_last_one(tmp_path, monkeypatch, error
 
     with monkeypatch.context() as patch, pytest.raises((QseError, KeyboardInterrupt)) as raised:
         patch.setattr(Path, "write_bytes", half)
-        checkpoint.save(path, {"a": torch.zeros(3)}, {"step": "2"})
+        checkpoint.save(path, {"a": torch.zeros(3)}, {"step": "2"}, None)
     found, header = weights.load_tensors(path)
     assert torch.equal(found["a"], torch.ones(3)) and header == {"step": "1"}
     if isinstance(error, OSError):
@@ -101,7 +101,7 @@ def test_checkpoint_load_refuses_a_damaged_file(
 
     tensors, header = weights.load_tensors(finished_run[0] / "checkpoint.safetensors")
     damage(tensors, header)
-    checkpoint.save(tmp_path / "checkpoint.safetensors", tensors, header)
+    checkpoint.save(tmp_path / "checkpoint.safetensors", tensors, header, None)
     with pytest.raises(QseError, match=f"checkpoint.safetensors: is damaged.*{words}"):
         train(CONFIG, job(training_audio, tmp_path, resume=True))
     assert os.listdir(tmp_path) == ["checkpoint.safetensors"]
@@ -119,6 +119,6 @@ def test_resume_refuses_a_checkpoint_that_would_fill_the_memory(
     size = weights.network_of(finished_run[0] / "config.toml").size
     monkeypatch.setattr(weights, "MOST_NUMBERS", 10_000)
     large = tensors | {"carried.0.x": torch.zeros(checkpoint.COPIES * size + 10_000)}
-    checkpoint.save(tmp_path / "checkpoint.safetensors", large, header)
+    checkpoint.save(tmp_path / "checkpoint.safetensors", large, header, None)
     with pytest.raises(QseError, match=r"checkpoint.safetensors: holds .* numbers"):
         train(CONFIG, job(training_audio, tmp_path, resume=True))

@@ -78,7 +78,7 @@ def test_discriminator_resumes_to_the_same_numbers(signals, tmp_path):
 
     on = trainer()
     on.step()
-    checkpoint.save(tmp_path / "c.safetensors", on.tensors(), on.header())
+    checkpoint.save(tmp_path / "c.safetensors", on.tensors(), on.header(), None)
     rest = trainer()
     rest.discriminator.discriminator.score.weight.data.zero_()  # it comes from the file
     rest.restore(*load_tensors(tmp_path / "c.safetensors"))

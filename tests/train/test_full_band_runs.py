@@ -109,7 +109,7 @@ def test_grow_adds_the_range_on_top_and_keeps_the_others():
 def test_start_from_refuses_other_ranges_below(tmp_path):
     """All names and shapes fit, so that the weights would be taken over for other frequencies."""
     small = build_network(WIDE)
-    checkpoint.save(tmp_path / "weights.safetensors", small.state_dict(), {})
+    checkpoint.save(tmp_path / "weights.safetensors", small.state_dict(), {}, None)
     write_config(tmp_path / "config.toml", replace(CONFIG, model=WIDE), small)
     start_from(build_network(FULL), tmp_path)
     other = build_network({**FULL, "ranges": ((32, 2), (32, 4), (32, 8))})

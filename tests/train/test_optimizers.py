@@ -71,7 +71,9 @@ def test_optimizers_restore_to_the_same_numbers(tmp_path):
     for _ in range(4):
         whole.step()
         if whole.done == 2:
-            checkpoint.save(tmp_path / "checkpoint.safetensors", whole.tensors(), whole.header())
+            checkpoint.save(
+                tmp_path / "checkpoint.safetensors", whole.tensors(), whole.header(), None
+            )
     rest = small_training.live(PLAN)
     rest.restore(*weights.load_tensors(tmp_path / "checkpoint.safetensors"))
     rest.step()

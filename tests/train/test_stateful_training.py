@@ -127,7 +127,7 @@ def test_training_loss_compares_the_spec_of_the_mask():
 
 def test_trainer_restore_continues_carried_states(tmp_path):
     on = small_training.carrying(done=2)
-    checkpoint.save(tmp_path / "c.safetensors", on.tensors(), on.header())
+    checkpoint.save(tmp_path / "c.safetensors", on.tensors(), on.header(), None)
     rest = small_training.carrying()
     rest.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
     same(rest.carried[0], on.carried[0])

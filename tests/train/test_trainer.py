@@ -79,7 +79,7 @@ def test_trainer_restore_continues_to_the_same_numbers(tmp_path):
     terms = [on.step()[0] for _ in range(6)]
     for _ in range(3):
         first.step()
-    checkpoint.save(tmp_path / "c.safetensors", first.tensors(), first.header())
+    checkpoint.save(tmp_path / "c.safetensors", first.tensors(), first.header(), None)
     second = trainer(seed=1)  # another network: everything must come from the file
     second.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
     assert [second.step()[0] for _ in range(3)] == terms[3:]
@@ -111,7 +111,7 @@ def test_trainer_restores_a_run_without_updates(tmp_path):
         source=lambda step, share: Batch(torch.full((4, 6), float("inf")), torch.zeros(4, 6), 16000)
     )
     run.step()
-    checkpoint.save(tmp_path / "c.safetensors", run.tensors(), run.header())
+    checkpoint.save(tmp_path / "c.safetensors", run.tensors(), run.header(), None)
     second = trainer(seed=1)
     second.restore(*weights.load_tensors(tmp_path / "c.safetensors"))
     assert second.done == second.skipped == 1

@@ -1,0 +1,113 @@
+"""Time stamps that jump or begin anew within a file: sound and pictures stay together, and what is
+put in or left out is said."""
+
+import subprocess
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from audio_files import make, outcome, tone
+from tagged_files import ffmpeg, needs_ffmpeg
+
+from qse.audio.reader import open_audio
+
+pytestmark = needs_ffmpeg
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def bursts(path, sample_rate: int = 48000) -> list[float]:
+    """Return when sound that is not silent begins in a file, in seconds."""
+    with open_audio(path) as source:
+        loud = np.abs(np.concatenate(list(source.blocks()))[:, 0]) > 0.05
+    places = np.flatnonzero(loud) / sample_rate
+    return [places[0], *places[1:][np.diff(places) > 0.2]]
+
+
+def shown(path) -> list[float]:
+    """Return when a picture turns white, in seconds."""
+    options = ("-f", "lavfi", f"movie={path.name},signalstats", "-show_entries")
+    entries = "frame=pts_time:frame_tags=lavfi.signalstats.YAVG"
+    line = ["ffprobe", "-v", "error", *options, entries, "-of", "csv=p=0"]
+    found = subprocess.run(line, capture_output=True, text=True, cwd=path.parent).stdout
+    frames = [tuple(map(float, frame.split(",")[:2])) for frame in found.split()]
+    return [time for (_, before), (time, light) in pairwise(frames) if before < 100 < light]
+
+
+@pytest.mark.parametrize("form", [("ts", "mpeg2video"), ("mpg", "mpeg2video"), ("ogv", "theora")])
+def test_sound_and_picture_stay_together_where_time_stamps_jump(here, command, form):
+    """A white picture and a tone at 2 and at 17 s, no packets of sound between 3 and 16 s; in
+    joined streams, the sound of the first ends 3 s before its picture."""
+    suffix, codec = form
+    white = "'between(t,2,2.5)+between(t,17,17.5)'"
+    picture = f"color=black:s=64x64:r=25:d=20,drawbox=t=fill:c=white:enable={white}"
+    tone = f"aevalsrc='0.5*sin(2000*t)*({white[1:-1]})':s=48000:d="
+    coding = ("-c:v", codec, "-c:a", "libvorbis" if suffix == "ogv" else "mp2")
+    inputs = ("-f", "lavfi", "-i", picture, "-f", "lavfi", "-i")
+    pause = "aselect='not(between(t,3,16))'"
+    ffmpeg(*inputs, tone + "20", "-af", pause, *coding, f"paused.{suffix}")
+    ffmpeg(*inputs, tone + "20", *coding, f"whole.{suffix}")
+    names = ["paused"]
+    if suffix != "ogv":
+        ffmpeg(*inputs, tone + "18", *coding, f"short.{suffix}")
+        parts = [here / f"{name}.{suffix}" for name in ("short", "whole")]
+        (here / f"joined.{suffix}").write_bytes(b"".join(part.read_bytes() for part in parts))
+        names.append("joined")
+    for name in names:
+        line = ("denoise", f"{name}.{suffix}", "-o", "b.mkv", "--strength", "0", "--overwrite")
+        status, _, said = command(*line)
+        assert status == 0 and "s of silence were put in" in said
+        sound, pictures = bursts(here / "b.mkv"), shown(here / "b.mkv")
+        assert len(sound) == len(pictures) == (2 if name == "paused" else 4)
+        assert sound == pytest.approx(pictures, abs=0.1)
+
+
+@pytest.mark.parametrize("way", [("mpegts", "mp2"), ("mpeg", "mp2"), ("ogg", "flac")])
+def test_jumps_of_more_than_a_minute_are_closed_and_said(tmp_path, way):
+    muxer, codec = way
+    wav = make(tmp_path / "a.wav", tone(90 * 16000))
+    for name, pause in (("whole", "1"), ("paused", "not(between(t,4,80))")):
+        coding = ("-af", f"aselect='{pause}'", "-c:a", codec, "-f", muxer)
+        ffmpeg("-i", wav, *coding, tmp_path / name)
+    assert outcome(tmp_path / "whole")[1] == ""
+    read, said = outcome(tmp_path / "paused")
+    assert read == pytest.approx(14 * 16000, abs=4800)
+    missing = float(said.split("where its time stamps jump, ")[1].split(" s are left out")[0])
+    assert missing == pytest.approx(90 - read / 16000, abs=0.2)
+
+
+def test_pictures_whose_times_are_closed_up_are_said(here, command):
+    """A slide show with one picture every 70 s."""
+    picture = "testsrc=s=64x64:r=25:d=150,select='not(mod(n,1750))'"
+    tone = "aevalsrc='0.1*sin(2000*t)':s=16000:d=150"
+    inputs = ("-f", "lavfi", "-i", picture, "-f", "lavfi", "-i", tone)
+    ffmpeg(*inputs, "-vsync", "vfr", "-c:v", "theora", "-c:a", "libvorbis", "a.ogv")
+    status, _, said = command("denoise", "a.ogv", "-o", "b.mkv")
+    assert status == 0 and "does not hold these metadata of a.ogv: the time of its pictures" in said
+
+
+@pytest.mark.parametrize("second", ["flac", "libspeex"])
+def test_a_second_track_of_another_coding_in_ogg_is_not_lost(here, command, second):
+    for name, start in (("a", "0"), ("b", "2")):
+        tone = f"aevalsrc='0.5*sin(2000*t)*gte(t,{start})':s=16000:d=4"
+        ffmpeg("-f", "lavfi", "-i", tone, f"{name}.wav")
+    coding = ("-c:a:0", "libvorbis", "-c:a:1", second)
+    ffmpeg("-i", "a.wav", "-i", "b.wav", "-map", "0", "-map", "1", *coding, "a.ogg")
+    status, _, said = command("denoise", "a.ogg", "-o", "b.wav")
+    assert status == 1 and "a.ogg has 2 sound tracks" in said
+    assert command("denoise", "a.ogg", "--track", "2", "-o", "c.wav", "--strength", "0")[0] == 0
+    assert bursts(here / "c.wav", 16000) == [pytest.approx(2, abs=0.1)]
+
+
+def test_sound_before_the_picture_in_ogg_keeps_its_time(here, command):
+    picture = "color=white:s=64x64:r=25:d=4"
+    tone = "aevalsrc='0.5*sin(2000*t)':s=48000:d=2"
+    inputs = ("-f", "lavfi", "-i", picture, "-itsoffset", "2", "-f", "lavfi", "-i", tone)
+    ffmpeg(*inputs, "-map", "1", "-map", "0", "-c:v", "theora", "-c:a", "libvorbis", "a.ogv")
+    status, _, said = command("denoise", "a.ogv", "-o", "b.wav", "--strength", "0")
+    assert status == 0 and "b.wav is without the picture" in said
+    assert bursts(here / "b.wav") == [pytest.approx(2, abs=0.1)]
