@@ -10,10 +10,12 @@ from .held_folder import HAS_DESCRIPTORS
 
 
 class HeldFile:
-    """The file at `path`, with its status as it was."""
+    """The file at `path`, with its status as it was. named: the path under which others know it,
+    where `path` is a link to the open file."""
 
     def __init__(self, path: Path, state: os.stat_result):
         self.path = path
+        self.named = path
         self.state = state
         self._number: int | None = None
 
@@ -27,8 +29,9 @@ class HeldFile:
     def is_written(self) -> bool:
         """Return whether somebody has written the file since, or put another one in its place."""
         states = []
-        with suppress(OSError):
-            states.append(self.path.stat())
+        for path in (self.path, self.named):
+            with suppress(OSError):
+                states.append(path.stat())
         if self._number is not None:
             with suppress(OSError):  # a file server may have forgotten one that was removed
                 states.append(os.fstat(self._number))

@@ -235,11 +235,13 @@ def _fault(found: Inspection, file: "SoundFile") -> str | None:
 def read_array(path: Path) -> tuple[np.ndarray, int]:
     """Read a whole file: (samples, channels) float32, full scale 1.0, and its sample rate.
 
-    Raises as `held_input` and `blocks` do; warns of what may be missing.
+    Raises as `held_input` and `blocks` do; warns of what may be missing, and of other sound tracks.
     """
     name = str(path)
     with held_input(path, name) as held, open_audio(held, name) as source:
         audio = np.concatenate(list(source.blocks()))
     if source.damage:
         warnings.warn(source.damage, stacklevel=2)
+    if source.media and source.media.others:
+        warnings.warn(f"{name}: {source.media.others}", stacklevel=2)
     return audio, source.layout.sample_rate

@@ -89,6 +89,7 @@ class FileInput:
         """Yield blocks (samples, channels) of the file, each when it is due, until its end or
         `stop`."""
         with open_audio(self.origin, self.name) as source:
+            source.inspection.named = self.path
             begin = monotonic()
             for block in _cut(source.blocks(), self.blocksize):
                 self.samples += len(block)

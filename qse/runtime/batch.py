@@ -95,6 +95,7 @@ def enhance_file(
         held_input(job.source, name, job.inside) as path,
         open_audio(path, name, options.salvage, options.track or 1) as source,
     ):
+        source.inspection.named = job.source
         model = model_at(source.layout.sample_rate)
 
         def enhanced(reader: AudioReader) -> Iterator:

@@ -7,6 +7,7 @@ import soundfile
 torch = pytest.importorskip("torch")
 
 from made_corpora import RATE, sine, speech_corpus
+from tagged_files import ffmpeg, needs_ffmpeg
 
 from qse.data.corpus import Corpus, read_recordings
 from qse.errors import QseError
@@ -87,3 +88,13 @@ def test_a_recording_that_may_be_cut_is_said(tmp_path):
     path.write_bytes(path.read_bytes()[: path.read_bytes().rindex(b"OggS")])
     with pytest.warns(UserWarning, match="a.ogg may be cut"):
         read_recordings([path], 16000)
+
+
+@needs_ffmpeg
+def test_a_second_sound_track_is_said(tmp_path):
+    wav = tmp_path / "a.wav"
+    soundfile.write(wav, 0.1 * np.random.default_rng(0).standard_normal(16000), 16000)
+    both = ("-i", wav, "-i", wav, "-map", "0", "-map", "1", "-c:a", "libvorbis")
+    ffmpeg(*both, tmp_path / "a.ogg")
+    with pytest.warns(UserWarning, match="a.ogg: the first of its 2 sound tracks is read"):
+        read_recordings([tmp_path / "a.ogg"], 16000)

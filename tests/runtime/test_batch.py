@@ -251,6 +251,23 @@ def test_a_recording_that_is_written_meanwhile_is_not_replaced(here, model_at, c
     assert path.read_bytes() == written[0] and os.listdir(here) == ["a.wav"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be replaced")
+@pytest.mark.parametrize("mode", [0o755, 0o775, 0o777])
+def test_a_recording_that_takes_the_place_of_another_is_not_replaced(here, model_at, mode):
+    here.chmod(mode)
+    path = make(here / "a.wav", 200_000)
+    other = make(here / "b.wav", 300_000)
+    content = other.read_bytes()
+
+    def exchange(seconds):
+        if other.exists():
+            other.rename(path)
+
+    (outcome,) = run([FileJob(path, path)], model_at, Options(overwrite=True), progress=exchange)
+    assert "was written by another program" in str(outcome.error)
+    assert path.read_bytes() == content and os.listdir(here) == ["a.wav"]
+
+
 def test_a_recording_that_is_written_after_it_was_read_is_not_replaced(here, model_at, monkeypatch):
     path = make(here / "a.wav", 16000)
 
