@@ -101,8 +101,7 @@ def enhance_file(
         def enhanced(reader: AudioReader) -> Iterator:
             rate = reader.layout.sample_rate
             used = model if reader is source else model_at(rate)
-            # an offline model takes gigabytes for a channel
-            pool = options.pool if used.streams else None
+            pool = options.pool if used.streams else None  # offline: gigabytes for a channel
             part = options.part
             stop = part.end(rate) if part else math.inf
             noisy = _until(cancelled, _counted(reader.blocks(stop), rate, progress))

@@ -140,9 +140,10 @@ def test_a_file_in_place_of_the_microphone_is_opened_once(uploads, private):
 
 
 @linux
+@pytest.mark.parametrize("is_put_back", [True, False])
 @pytest.mark.parametrize("suffix", [".wav", ".mka"])
 def test_what_was_opened_is_read_whatever_happens_to_its_name(
-    uploads, private, model_at, monkeypatch, tmp_path, suffix
+    uploads, private, model_at, monkeypatch, tmp_path, suffix, is_put_back
 ):
     source = uploads / f"a{suffix}"
     if suffix == ".wav":
@@ -159,9 +160,17 @@ def test_what_was_opened_is_read_whatever_happens_to_its_name(
 
     def exchanged(*arguments):
         exchange(source, private / "z.wav")
-        return opened(*arguments)
+        reader = opened(*arguments)
+        if is_put_back:
+            (uploads / "away").replace(source)
+        return reader
 
     monkeypatch.setattr(batch, "open_audio", exchanged)
+    if not is_put_back:
+        with pytest.raises(QseError, match="was written by another program while it was read"):
+            enhance_file(job, model_at, batch.DEFAULTS)
+        assert not job.target.exists()
+        return
     outcome = enhance_file(job, model_at, batch.DEFAULTS)
     assert outcome.seconds == pytest.approx(0.5, abs=0.05)
     assert outcome.job == job
