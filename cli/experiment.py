@@ -26,7 +26,11 @@ ABSENT = (
 def experiment(
     name: Annotated[str, typer.Argument(help="Name of the experiment: see above.")],
     out: Annotated[
-        Path, typer.Option(help="Folder for tables (CSV, Markdown) and pictures (PNG).")
+        Path,
+        typer.Option(
+            help="Folder for tables (CSV, Markdown) and pictures (PNG), which replace those of "
+            "their names."
+        ),
     ],
     full: Annotated[
         bool, typer.Option("--full", help="Use the paper's settings; hours to days.")
