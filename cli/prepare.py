@@ -20,7 +20,8 @@ def prepare(
     recipe: Annotated[str, RECIPE] = "live-base",
     material: Material,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder for decoded copies of --speech and --noise.")
+        Path | None,
+        typer.Option(help="Folder of qse's own for decoded copies of --speech and --noise."),
     ] = None,
     skip_unreadable: Annotated[
         bool,

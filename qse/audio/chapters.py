@@ -19,20 +19,17 @@ class Chapter:
     tags: dict[str, str] = field(default_factory=dict)
 
 
-def chapter_options(
-    chapters: list[Chapter], source: int, following: int, folder: Path
-) -> list[str]:
-    """Return the options with which ffmpeg copies chapters from its input number `source`.
+def chapter_options(chapters: list[Chapter], following: int, folder: Path) -> list[str]:
+    """Return the options with which ffmpeg writes chapters.
 
     Files may hold chapters in any order, as mutagen writes them by the length of their titles;
     ffmpeg then loses some. So these are given in the order of their times, as a file in `folder`
     that becomes the input number `following`.
     """
-    ordered = sorted(chapters, key=lambda chapter: chapter.start)
-    if ordered == chapters:
-        return ["-map_chapters", str(source)]
+    if not chapters:
+        return ["-map_chapters", "-1"]
     lines = [";FFMETADATA1"]
-    for chapter in ordered:
+    for chapter in sorted(chapters, key=lambda chapter: chapter.start):
         lines += ["[CHAPTER]", "TIMEBASE=1/1000"]
         lines += [f"START={round(1000 * chapter.start)}", f"END={round(1000 * chapter.end)}"]
         for name, text in chapter.tags.items():

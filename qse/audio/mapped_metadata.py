@@ -58,7 +58,7 @@ def map_metadata(
     mapped = folder / "mapped"
     write_short(short, target.mappable(layout))
     options = [*input_file(short), *input_file(origin.path)]
-    options += chapter_options(media.chapters, 1, 2, folder)
+    options += chapter_options(media.chapters, 2, folder)
     options += _options(media, target, dropped)
     if write_file([*options, "-f", target.muxer or ""], mapped).status:
         return _by_strings(part, media, names, unread)

@@ -29,10 +29,12 @@ class Matroska(Inspection):
         if self.media is None:
             return 0.0
         if self.media.pictures or len(self.media.tracks) > 1:
-            return max(0.0, end_of(track.tags) - track.begin)
+            return max(0.0, end_of(track.tags) - track.begin - self.media.begin)
         with self.path.open("rb") as file:
             is_stated = DURATION.search(file.read(BEGINNING))
-        return self.media.seconds if is_stated else 0.0  # else ffprobe guesses it of PCM
+        if not is_stated:  # ffprobe guesses it of PCM
+            return 0.0
+        return self.media.seconds - self.media.begin  # programs state when it ends, or how long
 
     def missing_at_end(self, file: "soundfile.SoundFile | None") -> str | None:
         return None  # late sound is usual: a picture whose time is damaged comes far before it

@@ -23,7 +23,7 @@ from .inspection import Inspection
 from .loudness import is_loudness
 from .metadata_names import lost_names, repeated
 from .mp4 import form_options
-from .probe import Media, Track
+from .probe import LEAST, Media, Track
 from .suffixes import MEDIA, MediaForm
 from .time_stamps import CLOSING, all_tracks
 from .track_changes import changed
@@ -36,7 +36,6 @@ DEPTHS = {  # sample formats for 16 and 24 bits
 }
 OF_DISKS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 SHORT = 0.1  # seconds by which a track may end early
-DELAY = 0.1  # seconds: more than that of any encoder
 USUAL_RATE = 192  # kbit/s, where the source does not say one
 
 
@@ -74,7 +73,7 @@ def write_media(
     for sound in sounds:
         options += input_file(sound.path)
     options += all_tracks(source)
-    options += chapter_options(media.chapters, 0, 1 + len(sounds), folder)
+    options += chapter_options(media.chapters, 1 + len(sounds), folder)
     options += _pictures(source.path, media, form, folder)
     enhanced = {sound.number: place for place, sound in enumerate(sounds, start=1)}
     for number, track in enumerate(media.tracks):
@@ -200,7 +199,7 @@ def _described(kind: str, count: int) -> list[str]:
 def _metadata(media: Media, dropped: list[str]) -> list[str]:
     place = "0" if media.tags or not media.tracks else "0:s:a:0"
     options = ["-map_metadata", place]
-    if not media.pictures and media.begin < DELAY:
+    if not media.pictures and media.begin < LEAST:
         # of a sound file, whose chapters would be moved by the delay of its encoder
         options.append("-copyts")
     for name in dropped:

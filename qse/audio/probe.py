@@ -14,6 +14,7 @@ from .ffmpeg_process import Done, run
 
 LATE = 1.0  # seconds by which recordings of live pictures let the sound begin later
 END = re.compile(r"(\d\d):(\d\d):(\d\d\.\d+)$")  # as programs write it into a tag
+LEAST = 0.1  # seconds: more than the delay of any encoder, which counts as part of the sound
 SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix says what it is
 
 
@@ -125,7 +126,7 @@ def _media(found: dict[str, Any]) -> Media:
     return Media(
         tracks=tracks,
         tags=joined(form.get("tags", {})),
-        chapters=list(map(_chapter, found.get("chapters", []))),
+        chapters=[_chapter(chapter, _seconds(form)) for chapter in found.get("chapters", [])],
         covers=covers,
         pictures=counts["video"] - covers,
         subtitles=counts["subtitle"],
@@ -181,9 +182,12 @@ def _is_data(stream: dict[str, Any]) -> bool:
     return stream.get("codec_type") == "data" and not is_known
 
 
-def _chapter(found: dict[str, Any]) -> Chapter:
-    start = float(found.get("start_time", 0))
-    end = float(found.get("end_time", start))
+def _chapter(found: dict[str, Any], begin: float) -> Chapter:
+    """Return a chapter of a file whose time stamps begin at `begin` seconds, from where it counts
+    in a file that is made of it."""
+    passed = begin if begin >= LEAST else 0.0
+    start = max(0.0, float(found.get("start_time", 0)) - passed)
+    end = max(start, float(found.get("end_time", 0)) - passed)
     return Chapter(start, end, found.get("tags", {}))
 
 

@@ -9,6 +9,7 @@ import pytest
 from audio_files import make, outcome, tone
 from tagged_files import ffmpeg, needs_ffmpeg
 
+from qse.audio.probe import probe
 from qse.audio.reader import open_audio
 
 pytestmark = needs_ffmpeg
@@ -111,3 +112,21 @@ def test_sound_before_the_picture_in_ogg_keeps_its_time(here, command):
     status, _, said = command("denoise", "a.ogv", "-o", "b.wav", "--strength", "0")
     assert status == 0 and "b.wav is without the picture" in said
     assert bursts(here / "b.wav") == [pytest.approx(2, abs=0.1)]
+
+
+@pytest.mark.parametrize("suffix", ["mka", "m4a", "ogg", "mp3"])
+def test_a_file_whose_times_begin_late_is_whole_and_keeps_its_chapters(here, command, suffix):
+    """As recorders and programs that cut write them."""
+    make(here / "a.wav", tone(4 * 16000))
+    times = "".join(
+        f"[CHAPTER]\nTIMEBASE=1/1000\nSTART={begin}\nEND={begin + 2000}\n" for begin in (0, 2000)
+    )
+    (here / "chapters").write_text(f";FFMETADATA1\n{times}")
+    chapters = ("-f", "ffmetadata", "-i", "chapters", "-map_chapters", "1")
+    ffmpeg("-i", "a.wav", *chapters, "-c:a", "flac", "b.mka")
+    ffmpeg("-itsoffset", "5", "-i", "b.mka", "-c", "copy", "-copyts", "c.mka")
+    assert [chapter.start for chapter in probe(here / "c.mka").chapters] == [0, 2]
+    status, _, said = command("denoise", "c.mka", "-o", f"d.{suffix}")
+    assert status == 0 and "warning" not in said
+    found = probe(here / f"d.{suffix}").chapters
+    assert [chapter.start for chapter in found] == [0, pytest.approx(2, abs=0.01)]
