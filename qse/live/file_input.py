@@ -48,6 +48,7 @@ class FileInput:
             self.origin = stack.enter_context(held_input(path, self.name))
             with open_audio(self.origin, self.name) as source:
                 self.layout: Layout = source.layout
+                self._inspection = source.inspection
             self._held = stack.pop_all()
         self.sample_rate = self.layout.sample_rate
         self.channels = self.layout.channels
@@ -87,9 +88,10 @@ class FileInput:
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield blocks (samples, channels) of the file, each when it is due, until its end or
-        `stop`."""
+        `stop`. Raises QseError if the file is not as it was."""
         with open_audio(self.origin, self.name) as source:
             source.inspection.named = self.path
+            check_unchanged(self._inspection, self.name)
             begin = monotonic()
             for block in _cut(source.blocks(), self.blocksize):
                 self.samples += len(block)

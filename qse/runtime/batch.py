@@ -58,17 +58,19 @@ class Outcome:
 
 def sound_seconds(path: Path) -> float:
     """Return the duration of a file in seconds according to its header; 0 if the header does not
-    give it."""
+    give it, or the file is refused."""
     try:
-        found = inspected(path, str(path))
-        if not found.needs_ffmpeg:
-            with open_audio(path) as source:
-                if source.samples is not None:
-                    return source.samples / source.layout.sample_rate
-                found = source.inspection
+        with held_input(path, str(path)) as held:
+            found = inspected(held, str(path))
+            if not found.needs_ffmpeg:
+                with open_audio(held, str(path)) as source:
+                    if source.samples is not None:
+                        return source.samples / source.layout.sample_rate
+                    found = source.inspection
+            media = found.media
     except QseError:
         return 0.0
-    return found.media.seconds * max(1, len(found.media.tracks)) if found.media else 0.0
+    return media.seconds * max(1, len(media.tracks)) if media else 0.0
 
 
 def enhance_file(

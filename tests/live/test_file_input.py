@@ -7,6 +7,7 @@ import pytest
 import soundfile
 from live_streams import noise
 
+from qse.errors import QseError
 from qse.live import file_input as files
 from qse.live.file_input import FileInput
 
@@ -25,6 +26,17 @@ def test_file_input_paces_blocks(tmp_path, monkeypatch):
     np.testing.assert_allclose(came[:11], due[:11], atol=1e-9)
     np.testing.assert_allclose(np.array(came[32:]) - due[32:], 0.011 + 0.49, atol=1e-9)
     assert source.dropouts == 2
+
+
+def test_a_file_that_was_exchanged_before_it_is_read_is_refused(tmp_path):
+    """Its samples would be written at the sample rate of the former one."""
+    path = tmp_path / "noisy.wav"
+    soundfile.write(path, noise(16000), 16000)
+    source = FileInput(path, paced=False)
+    soundfile.write(tmp_path / "other.wav", noise(48000), 48000)
+    (tmp_path / "other.wav").replace(path)
+    with pytest.raises(QseError, match="was written by another program while it was read"):
+        next(source.blocks())
 
 
 @pytest.mark.parametrize("then", ["stays", "moved", "removed"])

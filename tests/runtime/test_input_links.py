@@ -10,11 +10,13 @@ from noisy_files import make
 from qse.audio import held_folder
 from qse.audio.input_path import held_input, identity
 from qse.audio.reader import read_array
+from qse.data.recordings import length_and_rate
 from qse.errors import QseError
 from qse.live.file_input import FileInput
 from qse.runtime import batch
-from qse.runtime.batch import enhance_file
+from qse.runtime.batch import enhance_file, sound_seconds
 from qse.runtime.batch_plan import FileJob, plan
+from qse.runtime.found_inputs import left_out
 from qse.runtime.voice import read_voice
 
 pytestmark = pytest.mark.skipif(
@@ -126,6 +128,17 @@ def test_all_that_read_recordings_refuse_links_of_others(foreign_link):
         FileInput(foreign_link)
     with pytest.raises(QseError, match="a link that another user made"):
         read_voice(foreign_link)
+    with pytest.raises(QseError, match="a link that another user made"):
+        length_and_rate(foreign_link)
+    assert sound_seconds(foreign_link) == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege")
+def test_links_of_no_known_suffix_to_outside_are_not_opened(private, tmp_path, monkeypatch):
+    (folder := tmp_path / "links").mkdir()
+    (folder / "notes.txt").symlink_to(private / "z.wav")
+    make(folder / "inside.wav", 1000).rename(folder / "inside.xyz")
+    assert left_out([str(folder)]) == [folder / "inside.xyz"]
 
 
 @linux
