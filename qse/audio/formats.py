@@ -211,6 +211,14 @@ class Layout:
         )
 
 
+def conversion_text(target: Path, layout: Layout, sample_rate: int) -> str | None:
+    """Return in words that sound at this rate is written at another one, None if it is not."""
+    if sample_rate == layout.sample_rate:
+        return None
+    coding = layout.subtype.replace("_", " ")
+    return f"{target}: {coding} cannot hold {sample_rate} Hz: converted to {layout.sample_rate} Hz"
+
+
 def native(path: Path) -> str | bytes:
     """Return the path for soundfile, which encodes str strictly: names on old disks are not all
     UTF-8."""

@@ -8,6 +8,8 @@ from threading import Thread
 import numpy as np
 
 from ..audio.file_mode import OWNER_ALONE
+from ..audio.formats import conversion_text
+from ..audio.resample import converted
 from ..audio.writer import write
 from ..errors import QseError
 from .file_input import aligned
@@ -15,10 +17,12 @@ from .session import LiveSession
 
 
 class Worker(Thread):
-    """Run a session to its end. `error`: the exception that ended it, None for a regular end."""
+    """Run a session to its end. `error`: the exception that ended it, None for a regular end;
+    `warning`: what is not the same in the file that it writes."""
 
     def __init__(self, session: LiveSession, to: Path | None = None, overwrite: bool = False):
-        """`to`: a file for the enhanced signal, aligned with the source and of its rate.
+        """`to`: a file for the enhanced signal, aligned with the source, at its rate or, where the
+        coding does not hold that, the next higher one.
 
         It appears when it is complete. After an error it does not appear, except on a full disk
         with a live source: then what was written is kept.
@@ -26,8 +30,13 @@ class Worker(Thread):
         super().__init__(name="qse live", daemon=True)
         self.session = session
         self.error: BaseException | None = None
+        self.warning: str | None = None
         self._to = to
         self._overwrite = overwrite
+        if to is not None:
+            source = session.source
+            self._layout = replace(source.layout_for(to), channels=session.channels)
+            self.warning = conversion_text(to, self._layout, source.sample_rate)
 
     def run(self) -> None:
         """Do the thread's work."""
@@ -43,7 +52,7 @@ class Worker(Thread):
     def _write(self, to: Path) -> None:
         session = self.session
         source = self.session.source
-        layout = replace(source.layout_for(to), channels=session.channels)
+        layout = self._layout
         blocks = aligned(
             session.run(),
             session.engine.latency,
@@ -51,6 +60,8 @@ class Worker(Thread):
             source,
             session.channels,
         )
+        if self.warning:
+            blocks = converted(blocks, source.sample_rate, layout.sample_rate, layout.channels)
         first = _first(blocks, layout.longest)
         origin = source.origin or OWNER_ALONE
         written = write(

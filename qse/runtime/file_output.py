@@ -17,7 +17,7 @@ from ..audio.content import inspect, wrong_suffix
 from ..audio.copied_track import damage_of
 from ..audio.ffmpeg import FfmpegDecoder
 from ..audio.ffmpeg_input import need_ffmpeg
-from ..audio.formats import Layout, suffix_of
+from ..audio.formats import Layout, conversion_text, suffix_of
 from ..audio.mapped_metadata import needs_strings
 from ..audio.media_writer import Sound, clips, write_media
 from ..audio.metadata import carry, is_copied
@@ -240,11 +240,9 @@ def _converted(
     written: Written, job: FileJob, blocks: Iterable[np.ndarray], original: Layout, layout: Layout
 ) -> Iterator[np.ndarray]:
     """Yield the blocks at the sample rate of the target, and say so if it is another one."""
-    if original.sample_rate == layout.sample_rate:
+    warning = conversion_text(job.target, layout, original.sample_rate)
+    if warning is None:
         yield from blocks
         return
-    written.warnings.append(
-        f"{job.target}: {layout.subtype.replace('_', ' ')} cannot hold {original.sample_rate} Hz: "
-        f"converted to {layout.sample_rate} Hz"
-    )
+    written.warnings.append(warning)
     yield from converted(blocks, original.sample_rate, layout.sample_rate, layout.channels)

@@ -30,6 +30,20 @@ def test_worker_file_equals_denoise(tmp_path, recurrent, blocksize, rate, channe
     np.testing.assert_array_equal(enhanced, qse.denoise(audio, rate, recurrent))
 
 
+@pytest.mark.parametrize("suffix, rate, held", [("opus", 44100, 48000), ("mp3", 96000, 48000)])
+def test_worker_file_has_the_length_of_the_source_at_another_rate(
+    tmp_path, recurrent, suffix, rate, held
+):
+    soundfile.write(tmp_path / "noisy.wav", noise(2 * rate), rate)
+    session = LiveSession(recurrent, FileInput(tmp_path / "noisy.wav", 441, paced=False))
+    session.start()
+    worker = Worker(session, tmp_path / f"enhanced.{suffix}")
+    worker.run()
+    assert worker.error is None and f"converted to {held} Hz" in worker.warning
+    found = soundfile.info(tmp_path / f"enhanced.{suffix}")
+    assert found.samplerate == held and found.duration == pytest.approx(2, abs=0.1)
+
+
 def test_worker_full_disk_keeps_live_sound(tmp_path, recurrent, monkeypatch):
     def write(file, block):
         if file.tell() > 1000:
