@@ -94,6 +94,8 @@ class FfmpegDecoder:
             ) from None
         if self.inspection.states_positions:  # ffmpeg supposes some where a file states none
             self.channel_mask = self.inspection.channel_mask
+        elif found and found.positions in ("", "unknown"):
+            self.channel_mask = None
         if fault := rate_fault(rate):
             self._child.__exit__()
             raise QseError(f"{self.name} {fault}")

@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .channel_order import USUAL_MASKS
 from .copied import Copied
 from .damage_text import named
 from .flac_blocks import (
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 UNREAD = ("cue sheet", "application data")  # what ffmpeg does not read as tags
 # masks of the channels where a file says nothing
-USUAL_MASKS = {1: 0x4, 2: 0x3, 3: 0x7, 4: 0x33, 5: 0x37, 6: 0x3F, 7: 0x70F, 8: 0x63F}
 
 
 class Flac(Tagged):

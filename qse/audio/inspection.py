@@ -52,6 +52,7 @@ class Inspection(HeldFile):
     copies_to: ClassVar[tuple[str, ...]] = ()  # families to which metadata are copied byte by byte
     has_times: ClassVar[bool] = True  # whether ffmpeg finds time stamps in such files
     closes_jumps: bool = False  # whether it goes on without a gap where they jump far or back
+    is_in_vorbis_order: bool = False  # whether its channels are, as libsndfile reads them
     states_positions: ClassVar[bool] = False  # whether `channel_mask` knows what a file states
     holds_cover: ClassVar[bool] = False
     ends_at_damage: ClassVar[bool] = False  # where ffmpeg reads on

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import QseError
+from .channel_order import EXCHANGED, SUPPOSED
 from .chapters import chapter_options
 from .content import inspect
 from .copied import Copied
@@ -89,6 +90,7 @@ def write_media(
         raise QseError(f"{target} could not be written by ffmpeg ({done.reason}): {cure}")
     dropped += source.complete(part, form)
     made = inspect(part)
+    _check_channels(media, made.media, set(enhanced), target)
     if any(os.strerror(code) in done.said for code in OF_DISKS) or not _is_whole(made, sounds):
         raise QseError(f"{target} could not be written to its end: is the disk full?")
     result = made.media
@@ -96,6 +98,16 @@ def write_media(
     lost += repeated(source)
     lost += changed(media, result, set(enhanced), source.closes_jumps) if result else []
     return Copied(lost, dropped)
+
+
+def _check_channels(media: Media, made: Media | None, enhanced: set[int], target: Path) -> None:
+    """Raise QseError where ffmpeg has mixed the channels of an enhanced track to fewer or more."""
+    for number, (track, other) in enumerate(
+        zip(media.tracks, made.tracks if made else (), strict=False)
+    ):
+        if number in enhanced and other.channels != track.channels:
+            what = f"{track.channels} channels would become {other.channels}"
+            raise QseError(f"{target}: {what} in this format: name an output that ends in .mka")
 
 
 def _is_whole(made: Inspection, sounds: list[Sound]) -> bool:
@@ -120,6 +132,18 @@ def clips(track: Track, form: MediaForm) -> bool:
     coding = encoder(track, form)
     limited = coding in DEPTHS and not _is_float(coding, track)
     return limited or coding.startswith(("pcm_s", "pcm_u"))
+
+
+def supposed_mask(track: Track, target: Path) -> int:
+    """Return the channel mask for an enhanced track of unknown positions, 0 for that of ffmpeg.
+
+    Raises QseError where ffmpeg would exchange its channels.
+    """
+    coding = encoder(track, MEDIA[suffix_of(target)])
+    if track.channels in EXCHANGED.get(coding, ()):
+        cure = "name an output that ends in .mka or .mkv"
+        raise QseError(f"{target}: ffmpeg would exchange some of {track.channels} channels: {cure}")
+    return SUPPOSED.get(coding, {}).get(track.channels, 0)
 
 
 def encoder(track: Track, form: MediaForm) -> str:

@@ -7,11 +7,11 @@ there into the enhanced file. What cannot be kept, and what no longer holds, is 
 
 from pathlib import Path
 
+from .channel_order import USUAL_MASKS
 from .chunk_copy import PLAIN, add_markers
 from .chunked import Chunked
 from .content import inspect
 from .copied import Copied
-from .flac import USUAL_MASKS
 from .formats import Layout, native
 from .inspection import Inspection
 from .mapped_metadata import map_metadata

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Self
 
 from .bit_rate import BitRate, vorbis_nominal
+from .channel_order import USUAL_MASKS
 from .chapters import timed
 from .copied import Copied
 from .damage_text import named
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     import soundfile
 
 SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads
+# bytes of a file: how many channels Vorbis and Opus have, and which order these have in Opus
+CHANNELS = (39, 37)
+FAMILY = 46
+POSITIONS = 1  # that of Vorbis, by which each channel has a position
 INDEX = b"fishead\0"  # a stream of the times of the others (Ogg Skeleton)
 FIRST_PAGE = 128  # bytes, of Vorbis
 BEGINS = 2  # flags of a page
@@ -59,10 +65,24 @@ class Ogg(OtherOgg):
     needs_ffmpeg = False
     muxer = "ogg"
     copies_to = ("Ogg", "FLAC")
+    _channels: int = 0
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
         return "Ogg" if head[:4] == b"OggS" and head[28:36].startswith(SOUND) else None
+
+    @classmethod
+    def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
+        found = super().of(path, kind, file, head)
+        is_opus = head[28:].startswith(SOUND[1])
+        found.is_in_vorbis_order = not is_opus or head[FAMILY] == POSITIONS
+        found._channels = head[CHANNELS[is_opus]] if len(head) > FAMILY else 0
+        return found
+
+    @cached_property
+    def channel_mask(self) -> int | None:
+        has_positions = self.is_in_vorbis_order and self._channels > 2
+        return USUAL_MASKS.get(self._channels) if has_positions else None
 
     @cached_property
     def headers(self) -> Headers:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..errors import QseError
+from .channel_order import from_vorbis
 from .checks import BLOCK, SALVAGE, UNCHECKED, check_fork, checked, rate_fault
 from .content import inspected, no_header
 from .formats import Layout, native, suffix_of
@@ -173,12 +174,13 @@ class AudioFile:
         size = 1024 if self._salvage else frames
         # not more than there are: libFLAC fails at tags behind its last frame
         rest = UNKNOWN_LENGTH if self.samples is None else self.samples
+        is_in_vorbis_order = self.inspection.is_in_vorbis_order
         try:
             while rest > 0:
                 block = self._file.read(min(size, rest), dtype="float32", always_2d=True)
                 if not len(block):
                     break
-                yield block
+                yield from_vorbis(block) if is_in_vorbis_order else block
                 rest -= len(block)
         except soundfile.SoundFileError as error:
             raise _Undecodable from error

@@ -1,6 +1,5 @@
 """Write enhanced files with all that their originals hold beside the samples."""
 
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..audio.bit_rate import LOSSY, BitRate, settings
+from ..audio.channel_order import SUBWOOFER, loses_channel
 from ..audio.checks import check_unchanged
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
@@ -19,7 +19,7 @@ from ..audio.ffmpeg import FfmpegDecoder
 from ..audio.ffmpeg_input import need_ffmpeg
 from ..audio.formats import Layout, conversion_text, suffix_of
 from ..audio.mapped_metadata import needs_strings
-from ..audio.media_writer import Sound, clips, write_media
+from ..audio.media_writer import Sound, clips, supposed_mask, write_media
 from ..audio.metadata import carry, is_copied
 from ..audio.private_folder import private_folder
 from ..audio.reader import AudioReader
@@ -30,7 +30,7 @@ from ..errors import QseError
 from .batch_plan import FileJob
 from .levelled import levelled, need_meter
 from .part import Part
-from .written import Written, say, say_clipping, say_part, say_picture
+from .written import Written, copy_times, say, say_clipping, say_part, say_picture
 
 Enhance = Callable[[AudioReader], Iterable[np.ndarray]]  # returns the enhanced blocks of a reader
 
@@ -117,6 +117,8 @@ def _write_audio(
     written = Written()
     clipping = ClipMeter()
     layout = _layout(job, source, options)
+    if loses_channel(layout.subtype, layout.channels, source.channel_mask):
+        raise QseError(f"{job.target}: {SUBWOOFER}")
     if (source.samples or 0) > layout.longest:
         raise QseError(
             f"{job} is too long for a {layout.format} file: name an output that ends in .rf64"
@@ -131,7 +133,7 @@ def _write_audio(
         say(written, job, copied)
         check_unchanged(source.inspection, str(job))
         if options.keep_times:
-            _copy_times(written, job, part)
+            copy_times(written, job, part)
 
     blocks = _converted(written, job, enhance(source), source.layout, layout)
     counted = clipping.counted(blocks) if layout.clips else blocks
@@ -199,8 +201,9 @@ def _write_media(
                 if place == 0
                 else FfmpegDecoder(job.source, job.name, options.salvage, number + 1, origin)
             )
+            mask = supposed_mask(media.tracks[number], job.target)
             with reader:
-                samples = _write_sound(held, reader, clipping.counted(enhance(reader)))
+                samples = _write_sound(held, reader, clipping.counted(enhance(reader)), mask)
             written.samples = written.samples or samples
             written.damage += [reader.damage] if reader.damage and reader is not first else []
             if clips(media.tracks[number], MEDIA[suffix_of(job.target)]):
@@ -214,26 +217,20 @@ def _write_media(
         shutil.copyfile(made, part)
         check_unchanged(first.inspection, str(job))
         if options.keep_times:
-            _copy_times(written, job, part)
+            copy_times(written, job, part)
     return written
 
 
-def _write_sound(path: Path, reader: AudioReader, blocks: Iterable[np.ndarray]) -> int:
-    """Write the enhanced samples for ffmpeg; return how many per channel."""
+def _write_sound(
+    path: Path, reader: AudioReader, blocks: Iterable[np.ndarray], unknown: int = 0
+) -> int:
+    """Write the enhanced samples for ffmpeg; return how many per channel. unknown: the channel mask
+    of sound whose positions are not known."""
     layout = Layout(reader.layout.sample_rate, reader.layout.channels, "W64", "FLOAT", "FILE", {})
     samples = write(path, blocks, layout)
-    if reader.channel_mask:
-        inspect(path).state_mask(reader.channel_mask, layout.channels)
+    if mask := reader.channel_mask or unknown:
+        inspect(path).state_mask(mask, layout.channels)
     return samples
-
-
-def _copy_times(written: Written, job: FileJob, part: Path) -> None:
-    times = job.source.stat()
-    try:
-        os.utime(part, ns=(times.st_atime_ns, times.st_mtime_ns))
-    except OSError as error:  # some file systems of networks and cards hold none
-        reason = error.strerror or str(error)
-        written.warnings.append(f"{job.target} has not the times of {job}: {reason}")
 
 
 def _converted(

@@ -1,6 +1,8 @@
 """Collect what is to be said of an enhanced file."""
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..audio.clipping import ClipMeter
 from ..audio.copied import Copied
@@ -44,6 +46,16 @@ def say(written: Written, job: FileJob, copied: Copied) -> None:
             f" {_names(copied.dropped)}"
         )
     written.lost += [*copied.lost, *copied.dropped]
+
+
+def copy_times(written: Written, job: FileJob, part: Path) -> None:
+    """Give `part` the times of the source; say so where it cannot have them."""
+    times = job.source.stat()
+    try:
+        os.utime(part, ns=(times.st_atime_ns, times.st_mtime_ns))
+    except OSError as error:  # some file systems of networks and cards hold none
+        reason = error.strerror or str(error)
+        written.warnings.append(f"{job.target} has not the times of {job}: {reason}")
 
 
 def _names(names: list[str]) -> str:

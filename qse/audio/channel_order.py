@@ -1,0 +1,48 @@
+"""The order of channels: that of WAV, in which blocks of samples are, and that of Vorbis and Opus;
+and channels that a coding takes for those of subwoofers.
+
+Vorbis I, section 4.3.9; RFC 7845, section 5.1.1.2; WAVE_FORMAT_EXTENSIBLE for masks of positions.
+"""
+
+import numpy as np
+
+USUAL_MASKS = {1: 0x4, 2: 0x3, 3: 0x7, 4: 0x33, 5: 0x37, 6: 0x3F, 7: 0x70F, 8: 0x63F}
+# by the number of channels: which channel of a file is each one of WAV
+VORBIS = {
+    3: (0, 2, 1),
+    5: (0, 2, 1, 3, 4),
+    6: (0, 2, 1, 5, 3, 4),
+    7: (0, 2, 1, 6, 5, 3, 4),
+    8: (0, 2, 1, 7, 5, 6, 3, 4),
+}
+WITH_SUBWOOFER = (6, 7, 8)  # numbers of channels among which Opus has one, the fourth of WAV
+FRONT = 0xF  # mask of left, right, centre and subwoofer
+SUBWOOFER = (
+    "Opus would take the fourth of these channels for a subwoofer, and keep its lowest frequencies "
+    "alone: name an output that ends in .ogg or .flac"
+)
+# by encoder of ffmpeg and number of channels: the mask for channels of unknown positions, where
+# ffmpeg supposes a subwoofer, or positions that the encoder does not take
+SUPPOSED = {
+    "aac": {3: 0x7, 6: 0x707, 7: 0x637, 8: 0x737},
+    "libopus": {3: 0x7, 4: 0x33},
+}
+EXCHANGED = {"libopus": (5, 7)}  # numbers of channels that an encoder exchanges
+
+
+def to_vorbis(block: np.ndarray) -> np.ndarray:
+    """Return (samples, channels) in the order of Vorbis."""
+    order = VORBIS.get(block.shape[1])
+    return block if order is None else block[:, np.argsort(order)]
+
+
+def from_vorbis(block: np.ndarray) -> np.ndarray:
+    """Return (samples, channels) of a Vorbis stream in the order of WAV."""
+    order = VORBIS.get(block.shape[1])
+    return block if order is None else block[:, order]
+
+
+def loses_channel(subtype: str, channels: int, mask: int | None) -> bool:
+    """Return whether a coding keeps the lowest frequencies of the fourth channel alone, and that is
+    not known to be the one of a subwoofer. mask: of their positions, None or 0 if unknown."""
+    return subtype == "OPUS" and channels in WITH_SUBWOOFER and (mask or 0) & FRONT != FRONT
