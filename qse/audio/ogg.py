@@ -14,7 +14,7 @@ from .damage_text import named
 from .flac_blocks import blocks_of, copy_blocks
 from .formats import Layout
 from .inspection import Inspection
-from .ogg_comments import Headers, read_headers, write_entries
+from .ogg_comments import Headers, read_headers, samples_before_begin, write_entries
 from .ogg_page import HEADER
 from .ogg_pages import Pages, read_pages
 from .probe import Media
@@ -90,6 +90,13 @@ class Ogg(OtherOgg):
         return read_headers(self.path)
 
     @cached_property
+    def _begins_before(self) -> bool:
+        try:
+            return samples_before_begin(self.path, self.headers) > 0
+        except ValueError:
+            return False
+
+    @cached_property
     def tracks(self) -> int:
         """Return how many streams begin at the beginning, before the first of them goes on (RFC
         3533, section 4), with sound or pictures; libsndfile reads the first."""
@@ -120,11 +127,12 @@ class Ogg(OtherOgg):
         return None if seconds is None else max(file.frames, round(seconds * file.samplerate))
 
     def has_more(self, file: soundfile.SoundFile) -> bool:
-        """Return whether there are several streams, or files joined to one."""
-        return self.tracks > 1 or self.pages.is_joined
+        """Return whether there are several streams, files joined to one, or samples before the
+        begin, in place of which libsndfile leaves out as many at the end."""
+        return self.is_read_in_part(file) or self.pages.is_joined
 
     def is_read_in_part(self, file: soundfile.SoundFile) -> bool:
-        return self.tracks > 1
+        return self.tracks > 1 or self._begins_before
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         return self.skipped_damage(file.samplerate)

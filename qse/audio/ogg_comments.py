@@ -13,6 +13,7 @@ from . import vorbis_comments
 from .file_edit import replace_bytes
 from .formats import MOST_METADATA
 from .ogg_page import signed
+from .vorbis_blocks import Blocks
 from .vorbis_comments import Comments
 
 # how the comments begin; header packets
@@ -21,6 +22,7 @@ HEADERS = {
     b"OpusHead": (b"OpusTags", 2),
 }
 FRAMING = b"\x01"  # behind the comments of Vorbis
+LAST = 4  # a page is the last one
 CONTINUED = 1  # a page begins with the rest of a packet
 NO_POSITION = b"\xff" * 8  # of a page on which no packet ends
 
@@ -73,6 +75,27 @@ def read_headers(path: Path) -> Headers:
             if size > MOST_METADATA:
                 break
     raise ValueError("the headers have no end")
+
+
+def samples_before_begin(path: Path, headers: Headers) -> int:
+    """Return how many samples of a Vorbis file lie before position 0, as in a file that was cut
+    without being coded anew. Raises OSError."""
+    blocks = Blocks.of(headers.packets[0], headers.packets[-1])
+    if blocks is None or headers.mark != b"\x03vorbis":
+        return 0
+    packets: list[bytes] = []
+    rest = bytearray()
+    with path.open("rb") as file:
+        file.seek(headers.end)
+        for head, body in _pages(file):
+            if head[14:18] != headers.serial:
+                continue
+            rest = _packets(head, body, rest, packets)
+            position = int.from_bytes(head[6:14], "little", signed=True)
+            if position >= 0 or file.tell() - headers.end > MOST_METADATA:
+                is_last = head[5] & LAST  # whose surplus is behind the end
+                return 0 if is_last else max(0, blocks.samples(packets) - position)
+    return 0
 
 
 def write_entries(part: Path, entries: list[bytes]) -> None:

@@ -6,9 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import soundfile
 from audio_files import make, outcome, tone
 from tagged_files import ffmpeg, needs_ffmpeg
 
+from qse.audio.ogg_comments import read_headers, samples_before_begin
 from qse.audio.probe import probe
 from qse.audio.reader import open_audio
 
@@ -130,3 +132,29 @@ def test_a_file_whose_times_begin_late_is_whole_and_keeps_its_chapters(here, com
     assert status == 0 and "warning" not in said
     found = probe(here / f"d.{suffix}").chapters
     assert [chapter.start for chapter in found] == [0, pytest.approx(2, abs=0.01)]
+
+
+@pytest.mark.parametrize("start", [1.0, 2.3, 3.3])
+@pytest.mark.parametrize("rate", [16000, 48000])
+def test_the_end_of_vorbis_that_was_cut_without_coding_is_read(here, start, rate):
+    """The first page holds more samples than its position says, and those are before 0."""
+    wave = f"aevalsrc='0.5*sin(2000*t)*between(mod(t,0.9),0,0.2)':s={rate}:d=7.37"
+    ffmpeg("-f", "lavfi", "-i", wave, "-c:a", "libvorbis", "a.ogg")
+    ffmpeg("-ss", start, "-i", "a.ogg", "-c", "copy", "b.ogg")
+    expected = [place - start for place in bursts(here / "a.ogg", rate) if place > start]
+    found = bursts(here / "b.ogg", rate)
+    assert found[-len(expected) :] == pytest.approx(expected, abs=0.05)
+    assert outcome(here / "b.ogg")[0] / rate == pytest.approx(7.37 - start, abs=0.05)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 6])
+def test_blocks_of_vorbis_give_the_position_of_the_first_page(here, channels):
+    with soundfile.SoundFile("a.ogg", "w", 44100, channels, "VORBIS", format="OGG") as file:
+        file.write(np.random.default_rng(0).uniform(-0.5, 0.5, (441_000, channels)))
+    headers = read_headers(here / "a.ogg")
+    assert samples_before_begin(here / "a.ogg", headers) == 0
+    data = bytearray((here / "a.ogg").read_bytes())
+    position = int.from_bytes(data[headers.end + 6 : headers.end + 14], "little")
+    data[headers.end + 6 : headers.end + 14] = (position - 64).to_bytes(8, "little")
+    (here / "b.ogg").write_bytes(data)
+    assert samples_before_begin(here / "b.ogg", headers) == 64
