@@ -81,9 +81,9 @@ def live(
     engine = streaming(models.at(rate))
     session = LiveSession(engine, source, speakers, strength=processing.strength)
     session.bypass = processing.bypass
+    running = _running(session, system, files, devices, virtual)
     if files.record:
         session.record(_recorder(session, files.record, files.overwrite, paced=not files.fast))
-    running = _running(session, system, files, devices, virtual)
     if virtual:
         kind = "output" if virtual.is_speaker else "microphone"
         say(f"choose '{virtual.label}' as the {kind} in your program")

@@ -38,6 +38,7 @@ RATES = {  # in Hz; other codings hold any
     "OPUS": (8000, 12000, 16000, 24000, 48000),
     "MPEG_LAYER_III": (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000),
 }
+HIGHEST = {"VORBIS": 192000}  # Hz; its encoder ends the process above 200,000
 MOST_METADATA = 32 << 20  # bytes that are copied; a hostile file may state any
 UNCLIPPED = ("FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # store samples beyond full scale
 # per sample; other subtypes need less
@@ -145,7 +146,7 @@ def subtype_of(target: Path, wanted: str = "") -> str:
 def held_rate(subtype: str, sample_rate: int) -> int:
     """Return the lowest sample rate in Hz from `sample_rate` up that a coding holds, else its
     highest."""
-    rates = RATES.get(subtype, (sample_rate,))
+    rates = RATES.get(subtype, (min(sample_rate, HIGHEST.get(subtype, sample_rate)),))
     return min((rate for rate in rates if rate >= sample_rate), default=max(rates))
 
 

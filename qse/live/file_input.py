@@ -26,7 +26,8 @@ from .protocols import DevicePort, LiveInput
 
 class FileInput:
     """A LiveInput that reads a file. `dropouts`: blocks that took longer than the clock
-    allows; `damage`: what is known of the file at its end, as of an AudioReader."""
+    allows; `damage`: what is known of the file at its end, as of an AudioReader, or where it was
+    stopped."""
 
     complaint = "behind the clock"
     is_live = False
@@ -99,6 +100,10 @@ class FileInput:
                     begin += self._await(begin + self.samples / self.sample_rate)
                 if self._stopped.is_set():
                     self.samples -= len(block)
+                    seconds = self.samples / self.sample_rate
+                    self.damage = (
+                        f"{self.name} was read up to {seconds:.2f} s, where it was stopped"
+                    )
                     return
                 yield block
             others = source.media.others if source.media else None

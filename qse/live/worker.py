@@ -41,6 +41,11 @@ class Worker(Thread):
                 raise QseError(f"{to}: {SUBWOOFER}")
             self.warning = conversion_text(to, self._layout, source.sample_rate)
 
+    @property
+    def writes(self) -> bool:
+        """Return whether there is a file for the enhanced signal."""
+        return self._to is not None
+
     def run(self) -> None:
         """Do the thread's work."""
         try:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,3 +63,9 @@ def test_voc_of_eight_bits_would_hold_other_sample_rates(rate, tmp_path):
     layout = Layout(rate, 1, "WAV", "PCM_U8", "FILE", {}).to(tmp_path / "a.voc")
     soundfile.write(tmp_path / "a.voc", np.zeros(rate), rate, layout.subtype, format="VOC")
     assert soundfile.info(tmp_path / "a.voc").samplerate == rate
+
+
+def test_rates_at_which_the_encoder_of_vorbis_would_end_the_process():
+    layout = Layout(384_000, 1, "WAV", "PCM_16", "FILE", {})
+    assert layout.to(Path("a.ogg")).sample_rate == 192_000
+    assert layout.to(Path("a.flac")).sample_rate == 384_000

@@ -28,6 +28,25 @@ def test_live_from_file_to_file(command, models, noisy):
     assert noisy.with_name("a.wav").read_bytes() == noisy.with_name("b.wav").read_bytes()
 
 
+def test_live_writes_the_whole_file_where_nobody_reads_its_lines(
+    command, models, noisy, monkeypatch
+):
+    """As with `| head -1`."""
+    shown = []
+
+    def show(self, seconds):
+        shown.append(seconds)
+        if len(shown) == 2:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("qse_cli.screen.Plain.show", show)
+    monkeypatch.setattr("qse_cli.follow.abandon_stdout", lambda: None)
+    soundfile.write(noisy, noise(16000 * 20), 16000)
+    target = noisy.with_name("b.wav")
+    assert command("live", "--from", noisy, "--to", target, "--as-fast-as-possible")[0] == 0
+    assert len(shown) >= 2 and soundfile.info(target).frames == 16000 * 20
+
+
 def test_live_says_what_is_damaged(command, models, noisy):
     """In the words of qse denoise, once."""
     noisy.write_bytes(noisy.read_bytes()[:-10])

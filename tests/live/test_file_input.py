@@ -39,6 +39,16 @@ def test_a_file_that_was_exchanged_before_it_is_read_is_refused(tmp_path):
         next(source.blocks())
 
 
+def test_a_file_that_is_stopped_before_its_end_is_said(tmp_path):
+    soundfile.write(tmp_path / "noisy.wav", noise(16000), 16000)
+    source = FileInput(tmp_path / "noisy.wav", 1600, paced=False)
+    blocks = source.blocks()
+    next(blocks)
+    source.stop()
+    assert not list(blocks)
+    assert source.damage.endswith("noisy.wav was read up to 0.10 s, where it was stopped")
+
+
 @pytest.mark.parametrize("then", ["stays", "moved", "removed"])
 def test_a_file_that_grows_meanwhile_is_said(tmp_path, then):
     path = tmp_path / "noisy.wav"
