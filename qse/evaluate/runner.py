@@ -175,7 +175,9 @@ def stamps_of(system: System, metrics: Iterable[str], pairs: list[Pair]) -> dict
         states = []
         for path in filter(None, paths):
             found = path.stat()
-            states.append((str(path), found.st_size, found.st_mtime_ns))
+            # programs may keep the time of a file that they change, and not the second one
+            changed = max(found.st_mtime_ns, found.st_ctime_ns)
+            states.append((str(path), found.st_size, changed))
         described = repr((__version__, fingerprint, states))
         stamps[pair.name] = hashlib.sha256(described.encode()).hexdigest()[:16]
     return stamps

@@ -114,6 +114,10 @@ def test_evaluate_repeats_changed_files_and_models(corpus, models, tmp_path):
     assert done_again(folder) == 1
     os.utime(corpus / "noisy" / "u2.wav", ns=(0, 0))
     assert done_again(folder) == 1
+    changed = corpus / "noisy" / "u2.wav"
+    changed.write_bytes(changed.read_bytes()[:-100] + bytes(100))
+    os.utime(changed, ns=(0, 0))  # which keeps its time
+    assert done_again(folder) == (0 if os.name == "nt" else 1)
     shutil.rmtree(corpus / "out")
     for name in ("live-base", "recurrent"):
         graph.write_bytes((models / name / "model.onnx").read_bytes())
