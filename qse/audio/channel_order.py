@@ -21,12 +21,9 @@ SUBWOOFER = (
     "Opus would take the fourth of these channels for a subwoofer, and keep its lowest frequencies "
     "alone: name an output that ends in .ogg or .flac"
 )
-# by encoder of ffmpeg and number of channels: the mask for channels of unknown positions, where
-# ffmpeg supposes a subwoofer, or positions that the encoder does not take
-SUPPOSED = {
-    "aac": {3: 0x7, 6: 0x707, 7: 0x637, 8: 0x737},
-    "libopus": {3: 0x7, 4: 0x33},
-}
+# by encoder of ffmpeg and number of channels: the mask for channels of unknown positions, where the
+# usual one has a subwoofer of which the encoder keeps the lowest frequencies alone
+SUPPOSED = {"aac": {6: 0x707, 7: 0x637, 8: 0x737}}
 EXCHANGED = {"libopus": (5, 7)}  # numbers of channels that an encoder exchanges
 
 

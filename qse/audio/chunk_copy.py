@@ -15,6 +15,7 @@ from .formats import MOST_METADATA
 from .id3 import without_loudness_frames
 from .loudness import without_bext_loudness, without_loudness_xml
 from .markers import Markers, marker_chunks, markers_of
+from .wave_format import is_misread
 
 STALE = {
     b"levl": "levl (peak envelope)",
@@ -164,10 +165,11 @@ def _append(file: IO[bytes], written: Container, after: bytes) -> None:
 
 
 def _replace_format(file: IO[bytes], read: Container, written: Container) -> None:
-    """Write the format chunk of the source, which comes before all that has moved in the target."""
+    """Write the format chunk of the source, which comes before all that has moved in the target,
+    but not one that libsndfile misreads in W64."""
     old = written.find(b"fmt ")
     new = read.find(b"fmt ")
-    if old and new:
+    if old and new and not (written.dialect.ends_with_samples and is_misread(read.body(new))):
         head = written.dialect.head
         end = old.at + written.dialect.padded(old.size)
         replace_bytes(file, old.at - head, end, written.dialect.write(b"fmt ", read.body(new)))

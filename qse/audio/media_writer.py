@@ -135,7 +135,7 @@ def clips(track: Track, form: MediaForm) -> bool:
 
 
 def supposed_mask(track: Track, target: Path) -> int:
-    """Return the channel mask for an enhanced track of unknown positions, 0 for that of ffmpeg.
+    """Return the channel mask for an enhanced track of unknown positions, 0 for the usual one.
 
     Raises QseError where ffmpeg would exchange its channels.
     """

@@ -16,11 +16,11 @@ from ..errors import QseError
 from .channel_order import from_vorbis
 from .checks import BLOCK, SALVAGE, UNCHECKED, check_fork, checked, rate_fault
 from .content import inspected, no_header
-from .formats import Layout, native, suffix_of
+from .formats import Layout, suffix_of
 from .input_path import held_input
 from .inspection import Inspection
 from .probe import Media
-from .salvage import HIDDEN, damage_of, missing_text, open_repaired, read_behind
+from .salvage import HIDDEN, damage_of, missing_text, open_repaired, open_sound, read_behind
 from .suffixes import FOREIGN, HEADERLESS
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _open(found: Inspection, name: str, salvage: bool) -> "tuple[SoundFile, str 
 
     try:
         check_fork(found.path, name)
-        file = soundfile.SoundFile(native(found.path))
+        file = open_sound(found)
         damage = damage_of(found, file)
         fault = None
         if found.is_unfinished(file) and not found.is_cut(file):

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..errors import QseError
 from .chunks import LONGEST
-from .formats import Layout
+from .formats import Layout, native
 from .inspection import Inspection
+from .wav import Wav
 
 if TYPE_CHECKING:
     import soundfile
@@ -24,28 +25,16 @@ HIDDEN = "is damaged: "  # before places that the decoder does not report
 MOST = 0xFFFFFFFF - 0x1000  # bytes of sound that a repaired header announces at most
 
 
-class RepairedWav(io.RawIOBase):
-    """Read a WAV file as if the sizes in its header reached to the end of the file, which is not
-    changed; as RF64, whose header is longer, where sizes of 32 bits do not reach it."""
+class WithHeader(io.RawIOBase):
+    """Read a file as if its first bytes were others; it is not changed."""
 
-    def __init__(self, path: Path, data: int):
-        """`data`: offset of the samples in the file."""
+    def __init__(self, path: Path, header: bytes, replaced: int):
+        """header: stands in place of the first `replaced` bytes."""
         self._file = path.open("rb")
-        size = self._file.seek(0, io.SEEK_END)
-        self._file.seek(0)
-        header = bytearray(self._file.read(data))
-        if header[:4] != b"RF64" and size > MOST:
-            header[:12] = b"RF64\0\0\0\0WAVEds64" + struct.pack("<I24xI", 28, 0)
-        self._added = len(header) - data
-        if header[:4] == b"RF64":
-            header[4:8] = header[-4:] = struct.pack("<I", LONGEST)
-            header[20:36] = struct.pack("<QQ", size + self._added - 8, size - data)  # chunk ds64
-        else:
-            header[4:8] = struct.pack("<I", size - 8)
-            header[-4:] = struct.pack("<I", size - data)
-        self._header = bytes(header)
+        self._added = len(header) - replaced
+        self._header = header
         self._at = 0
-        self._size = size + self._added
+        self._size = self._file.seek(0, io.SEEK_END) + self._added
 
     def readable(self) -> bool:
         return True
@@ -91,21 +80,50 @@ def samples_offset(path: Path) -> int | None:
     return None
 
 
+def open_sound(found: Inspection) -> soundfile.SoundFile:
+    """Open a file with libsndfile. Raises SoundFileError if it cannot read it."""
+    import soundfile
+
+    header = found.read_with_header() if isinstance(found, Wav) else b""
+    if header:
+        return open_with_header(found.path, header, len(header))
+    return soundfile.SoundFile(native(found.path))
+
+
 def open_repaired(path: Path) -> soundfile.SoundFile:
-    """Open a WAV file with an unfinished header with a header that reaches to its end."""
+    """Open a WAV file with an unfinished header with a header that reaches to its end; as RF64,
+    whose header is longer, where sizes of 32 bits do not reach it."""
     import soundfile
 
     at = samples_offset(path)
     if at is None:
         raise soundfile.LibsndfileError(1)
-    repaired = RepairedWav(path, at)
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        header = bytearray(file.read(at))
+    if header[:4] != b"RF64" and size > MOST:
+        header[:12] = b"RF64\0\0\0\0WAVEds64" + struct.pack("<I24xI", 28, 0)
+    if header[:4] == b"RF64":
+        header[4:8] = header[-4:] = struct.pack("<I", LONGEST)
+        header[20:36] = struct.pack("<QQ", size + len(header) - at - 8, size - at)  # chunk ds64
+    else:
+        header[4:8] = struct.pack("<I", size - 8)
+        header[-4:] = struct.pack("<I", size - at)
+    return open_with_header(path, bytes(header), at)
 
-    class RepairedFile(soundfile.SoundFile):
+
+def open_with_header(path: Path, header: bytes, replaced: int) -> soundfile.SoundFile:
+    """Open a file with other bytes in place of its first `replaced` ones."""
+    import soundfile
+
+    changed = WithHeader(path, header, replaced)
+
+    class ChangedFile(soundfile.SoundFile):
         def close(self) -> None:  # soundfile leaves a file object open
             super().close()
-            repaired.close()
+            changed.close()
 
-    return RepairedFile(repaired)
+    return ChangedFile(changed)
 
 
 def damage_of(found: Inspection, file: soundfile.SoundFile) -> str | None:

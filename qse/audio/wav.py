@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Literal, Self
 
 from .chunked import Chunked
 from .chunks import LONGEST, W64_RIFF, Dialect, write_size
@@ -18,6 +18,7 @@ from .mp3_frames import FEW_ZEROS, read_frames
 from .probe import Track
 from .short_file import SHORT, write_short
 from .stated_size import EDGES, NEAR
+from .wave_format import EXTENSIBLE, EXTENSION, is_misread, untrue_block
 
 if TYPE_CHECKING:
     import soundfile
@@ -48,16 +49,11 @@ DIALECTS = {b"RIFF": RIFF, b"RF64": RF64, b"BW64": RF64, b"RIFX": RIFX}
 
 TAGS = 1 << 16  # most bytes of tags after the announced samples
 BLOCKWISE = ("IMA_ADPCM", "MS_ADPCM", "GSM610", "NMS_ADPCM_16", "NMS_ADPCM_24", "NMS_ADPCM_32")
-# coding -> bytes, and samples, with which a block begins, of each channel
-ADPCM = {0x02: (7, 2), 0x11: (4, 1)}
 MPEG = (0x50, 0x55)  # codings
 WMA = (0x160, 0x161, 0x162, 0x163)
 WMA_FRAME = 0.07  # seconds by which a header states more
 UNFINISHED = 512  # more bytes than this after an empty data chunk are samples, not tags
 
-EXTENSIBLE = 0xFFFE
-# of the subformat, behind the two bytes of the coding
-EXTENSION = bytes.fromhex("000000001000800000aa00389b71")
 PLAIN_TAGS = (1, 3)  # PCM, float
 
 
@@ -88,6 +84,10 @@ class Wav(Chunked):
         return W64 if head[:16] == W64_RIFF else DIALECTS[head[:4]]
 
     @property
+    def _order(self) -> Literal["little", "big"]:
+        return self.container.dialect.order if self.container else "little"
+
+    @property
     def _format(self) -> bytes:
         """Return the body of the format chunk, empty without one."""
         chunk = self.container.find(b"fmt ") if self.container else None
@@ -101,6 +101,16 @@ class Wav(Chunked):
         body = self._format
         extensible = int.from_bytes(body[:2], order) == EXTENSIBLE and len(body) >= 40
         return int.from_bytes(body[20:24], order) if extensible else None
+
+    def read_with_header(self) -> bytes:
+        """Return the first bytes by which libsndfile reads the file right, none if its own do."""
+        body = self._format
+        if self.kind != "W64" or self.container is None or not is_misread(body):
+            return b""
+        chunk = self.container.find(b"fmt ")
+        assert chunk
+        with self.path.open("rb") as file:
+            return file.read(chunk.at) + body[24:26] + body[2:]
 
     def is_unfinished(self, file: soundfile.SoundFile) -> bool:
         if file.format not in ("WAV", "WAVEX", "RF64"):
@@ -123,8 +133,7 @@ class Wav(Chunked):
     def says_length(self) -> bool:
         """Return whether the number of samples is known, which it is not of MP3 in WAV: the fact
         chunk counts those that the encoder has added."""
-        order = self.container.dialect.order if self.container else "little"
-        return int.from_bytes(self._format[:2], order) not in MPEG
+        return int.from_bytes(self._format[:2], self._order) not in MPEG
 
     def samples(self, file: soundfile.SoundFile) -> int:
         """Return the samples without those that fill the last block of ADPCM and GSM, and without
@@ -150,15 +159,13 @@ class Wav(Chunked):
 
     def _block(self, file: soundfile.SoundFile) -> int:
         """Return the samples of a block of ADPCM or GSM, 0 for other codings."""
-        order = self.container.dialect.order if self.container else "little"
         is_blockwise = file.subtype in BLOCKWISE
-        return int.from_bytes(self._format[18:20], order) if is_blockwise else 0
+        return int.from_bytes(self._format[18:20], self._order) if is_blockwise else 0
 
     def stated_seconds(self, track: Track) -> float:
         if not self.says_length() or not track.sample_rate:
             return 0.0
-        order = self.container.dialect.order if self.container else "little"
-        is_wma = int.from_bytes(self._format[:2], order) in WMA
+        is_wma = int.from_bytes(self._format[:2], self._order) in WMA
         return max(0.0, self._fact / track.sample_rate - is_wma * WMA_FRAME)
 
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
@@ -181,7 +188,7 @@ class Wav(Chunked):
             is_blank = frames.zeros > FEW_ZEROS
             zeros = [f"{frames.zeros} zeros follow its last frame"] if is_blank else []
             return named([*frames.places(file.samplerate), *zeros]) or super().hidden_damage(file)
-        if damage := self._untrue_block:
+        if damage := untrue_block(self._format, self._order):
             return damage
         if self.container is None or not self._format or file.subtype not in BYTES:
             return super().hidden_damage(file)
@@ -192,23 +199,7 @@ class Wav(Chunked):
         return f"its header states {block} and {wanted} bytes for a sample of all channels"
 
     def skipped_damage(self, sample_rate: int) -> str | None:
-        return super().skipped_damage(sample_rate) or self._untrue_block
-
-    @property
-    def _untrue_block(self) -> str | None:
-        """Return in words how the samples of a block of ADPCM contradict its bytes."""
-        order = self.container.dialect.order if self.container else "little"
-        body = self._format
-        coding, channels, block, bits, stated = (
-            int.from_bytes(body[at : at + 2], order) for at in (0, 2, 12, 14, 18)
-        )
-        if coding not in ADPCM or not channels or len(body) < 20:
-            return None
-        head, samples = ADPCM[coding]
-        held = (block - channels * head) * 8 // (max(1, bits) * channels) + samples
-        if held == stated:
-            return None
-        return f"its header states {stated} samples for a block, whose bytes hold {held}"
+        return super().skipped_damage(sample_rate) or untrue_block(self._format, self._order)
 
     def state_mask(self, mask: int, channels: int) -> bool:
         body = self._with_mask(mask)
@@ -225,7 +216,7 @@ class Wav(Chunked):
 
     def _with_mask(self, mask: int) -> bytes:
         """Return the format chunk with this mask, nothing if it cannot state one."""
-        order = self.container.dialect.order if self.container else "little"
+        order = self._order
         body = self._format
         tag = int.from_bytes(body[:2], order)
         stated = mask.to_bytes(4, order)
@@ -233,8 +224,9 @@ class Wav(Chunked):
             return body[:20] + stated + body[24:]
         if tag not in PLAIN_TAGS or order != "little":
             return b""
-        extended = EXTENSIBLE.to_bytes(2, "little")
-        return extended + body[2:16] + b"\x16\x00" + body[14:16] + stated + body[:2] + EXTENSION
+        begin = EXTENSIBLE.to_bytes(2, "little") + body[2:16] + b"\x16\x00" + body[14:16]
+        extended = begin + stated + body[:2] + EXTENSION
+        return b"" if self.kind == "W64" and is_misread(extended) else extended
 
     def readable_by_ffmpeg(self, layout: Layout, folder: Path) -> Inspection:
         """Return a short WAV file for W64, in which ffmpeg does not look for tags."""

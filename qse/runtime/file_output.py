@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..audio.bit_rate import LOSSY, BitRate, settings
-from ..audio.channel_order import SUBWOOFER, loses_channel
+from ..audio.channel_order import SUBWOOFER, USUAL_MASKS, loses_channel
 from ..audio.checks import check_unchanged
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
@@ -102,7 +102,7 @@ def _at_loudness(enhance: Enhance, target: float, job: FileJob, said: list[str])
 
     def at_loudness(reader: AudioReader) -> Iterator[np.ndarray]:
         with private_folder() as folder:
-            path = folder / "enhanced.w64"
+            path = folder / "enhanced.rf64"
             _write_sound(path, reader, enhance(reader))
             blocks, missed = levelled(path, target)
             said.extend([f"{job.target}: {missed}"] if missed else [])
@@ -195,7 +195,7 @@ def _write_media(
         sounds = []
         for place, number in enumerate(numbers):
             clipping = ClipMeter()
-            held = folder / f"{number}.w64"
+            held = folder / f"{number}.rf64"
             reader = (
                 first
                 if place == 0
@@ -225,10 +225,11 @@ def _write_sound(
     path: Path, reader: AudioReader, blocks: Iterable[np.ndarray], unknown: int = 0
 ) -> int:
     """Write the enhanced samples for ffmpeg; return how many per channel. unknown: the channel mask
-    of sound whose positions are not known."""
-    layout = Layout(reader.layout.sample_rate, reader.layout.channels, "W64", "FLOAT", "FILE", {})
+    of sound whose positions are not known, 0 for the usual one."""
+    layout = Layout(reader.layout.sample_rate, reader.layout.channels, "RF64", "FLOAT", "FILE", {})
     samples = write(path, blocks, layout)
-    if mask := reader.channel_mask or unknown:
+    usual = USUAL_MASKS.get(layout.channels)
+    if mask := reader.channel_mask or unknown or usual:  # libsndfile writes others into RF64
         inspect(path).state_mask(mask, layout.channels)
     return samples
 

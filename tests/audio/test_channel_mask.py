@@ -6,6 +6,7 @@ import soundfile
 from tagged_files import chunks, ffmpeg, needs_ffmpeg, probed, sound
 
 from qse.audio.content import inspect
+from qse.audio.reader import open_audio
 
 
 def extensible(path, mask: int, channels: int, form: str = "WAVEX", subtype: str = "PCM_16"):
@@ -134,3 +135,55 @@ def test_layout_tags_of_caf(here, command, tag, mask):
     (here / "a.caf").write_bytes(data[:at] + chunk + data[at:])
     assert command("denoise", "a.caf", "-o", "b.wav")[0] == 0
     assert inspect(here / "b.wav").channel_mask == mask
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("coding", ["pcm_f32le", "pcm_f64le", "pcm_s32le", "pcm_s16le"])
+@pytest.mark.parametrize("channels", [1, 2, 6])
+def test_w64_with_an_extended_format_is_read_by_its_coding(here, command, coding, channels):
+    """libsndfile takes float for integers there."""
+    samples = 0.5 * sound(0.5, channels)
+    soundfile.write("a.wav", samples, 16000, "DOUBLE")
+    ffmpeg("-i", "a.wav", "-c:a", coding, "b.w64")
+    with open_audio(here / "b.w64") as source:
+        found = np.concatenate(list(source.blocks()))
+    np.testing.assert_allclose(found, samples, atol=1e-4)
+    for target in ("c.w64", "c.flac"):
+        assert command("denoise", "b.w64", "-o", target, "--strength", "0")[0] == 0
+        np.testing.assert_allclose(soundfile.read(target, always_2d=True)[0], samples, atol=1e-4)
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("coding", ["pcm_mulaw", "pcm_alaw"])
+def test_logarithmic_w64_with_an_extended_format(here, coding):
+    soundfile.write("a.wav", 0.5 * sound(0.5, 6), 16000)
+    ffmpeg("-i", "a.wav", "-c:a", coding, "b.w64")
+    ffmpeg("-i", "b.w64", "-c:a", "pcm_s16le", "c.wav")
+    with open_audio(here / "b.w64") as source:
+        found = np.concatenate(list(source.blocks()))
+    np.testing.assert_allclose(found, soundfile.read("c.wav")[0], atol=1e-4)
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["wav", "w64", "flac"])
+def test_float_with_a_mask_to_w64_and_back(here, command, suffix):
+    extensible(here / "a.wav", 0x3F, 6, "WAVEX", "FLOAT")
+    samples = soundfile.read("a.wav")[0]
+    assert command("denoise", "a.wav", "-o", "b.w64", "--strength", "0")[0] == 0
+    np.testing.assert_array_equal(soundfile.read("b.w64")[0], samples)
+    assert command("denoise", "b.w64", "-o", f"c.{suffix}", "--strength", "0")[0] == 0
+    np.testing.assert_allclose(soundfile.read(f"c.{suffix}")[0], samples, atol=1e-6)
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("channels", [1, 2, 6])
+def test_a_loudness_of_sound_with_positions(here, command, channels):
+    samples = 0.1 * np.random.default_rng(0).standard_normal((32000, channels))
+    soundfile.write("a.wav", samples, 16000, "PCM_24", format="WAVEX")
+    assert inspect(here / "a.wav").state_mask({1: 4, 2: 3, 6: 0x3F}[channels], channels)
+    line = ("denoise", "a.wav", "-o", "b.wav", "--strength", "0", "--loudness", "-30")
+    assert command(*line)[0] == 0
+    found = soundfile.read("b.wav")[0].reshape(samples.shape)
+    gain = np.sum(found * samples) / np.sum(samples**2)
+    np.testing.assert_allclose(found, gain * samples, atol=1e-3)
+    assert 0.05 < gain < 0.7

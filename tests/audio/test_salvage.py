@@ -12,7 +12,7 @@ from tagged_files import needs_ffmpeg
 
 from qse.audio import salvage
 from qse.audio.reader import open_audio
-from qse.audio.salvage import RepairedWav, open_repaired, samples_offset
+from qse.audio.salvage import WithHeader, open_repaired, samples_offset
 from qse.errors import QseError
 
 
@@ -84,7 +84,7 @@ def test_salvage_closes_an_unfinished_wav(tmp_path):
     path.write_bytes(data)
     file = open_repaired(path)
     repaired = file.name
-    assert isinstance(repaired, RepairedWav) and len(file.read()) == 16000
+    assert isinstance(repaired, WithHeader) and len(file.read()) == 16000
     file.close()
     assert repaired.closed
 
@@ -129,11 +129,11 @@ def test_salvage_refuses_what_is_no_audio(tmp_path, content):
         open_audio(tmp_path / "a.wav", salvage=True)
 
 
-def test_repaired_wav_reads_like_the_file_after_its_header(tmp_path):
+def test_a_file_with_another_header_reads_like_the_file_behind_it(tmp_path):
     path = make(tmp_path / "a.wav", tone(100))
     data = path.read_bytes()
-    with RepairedWav(path, samples_offset(path)) as file:
-        assert file.read() == data  # the header was right
+    with WithHeader(path, data[:44], samples_offset(path)) as file:
+        assert file.read() == data
         assert file.seek(44) == 44 and file.read(4) == data[44:48] and file.tell() == 48
     with pytest.raises(ValueError, match="closed file"):
         file.tell()
