@@ -22,7 +22,6 @@ HEADERS = {
     b"OpusHead": (b"OpusTags", 2),
 }
 FRAMING = b"\x01"  # behind the comments of Vorbis
-LAST = 4  # a page is the last one
 CONTINUED = 1  # a page begins with the rest of a packet
 NO_POSITION = b"\xff" * 8  # of a page on which no packet ends
 
@@ -85,16 +84,20 @@ def samples_before_begin(path: Path, headers: Headers) -> int:
         return 0
     packets: list[bytes] = []
     rest = bytearray()
+    before = None
     with path.open("rb") as file:
         file.seek(headers.end)
         for head, body in _pages(file):
             if head[14:18] != headers.serial:
                 continue
+            if before is not None:  # of a page that is not the last, whose surplus is at the end
+                return before
             rest = _packets(head, body, rest, packets)
             position = int.from_bytes(head[6:14], "little", signed=True)
-            if position >= 0 or file.tell() - headers.end > MOST_METADATA:
-                is_last = head[5] & LAST  # whose surplus is behind the end
-                return 0 if is_last else max(0, blocks.samples(packets) - position)
+            if position >= 0:
+                before = max(0, blocks.samples(packets) - position)
+            elif file.tell() - headers.end > MOST_METADATA:
+                break
     return 0
 
 
