@@ -40,12 +40,11 @@ def follow(running: "Running", display: "Display") -> None:
         begin = monotonic()
         worker.start()
         try:
-            try:
+            _attend(running, view, signals)
+        except BrokenPipeError:  # the program that read the lines has ended
+            abandon_stdout()
+            if worker.writes and not session.source.is_live:
                 _attend(running, view, signals)
-            except BrokenPipeError:  # the program that read the lines has ended
-                abandon_stdout()
-                if worker.writes and not session.source.is_live:
-                    _attend(running, view, signals)
         finally:
             running.close()
             session.stop()

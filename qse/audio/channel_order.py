@@ -4,8 +4,13 @@ and channels that a coding takes for those of subwoofers.
 Vorbis I, section 4.3.9; RFC 7845, section 5.1.1.2; WAVE_FORMAT_EXTENSIBLE for masks of positions.
 """
 
+from pathlib import Path
+
 import numpy as np
 
+from ..errors import QseError
+
+# by the number of channels: the mask of positions where a FLAC or Ogg file says nothing
 USUAL_MASKS = {1: 0x4, 2: 0x3, 3: 0x7, 4: 0x33, 5: 0x37, 6: 0x3F, 7: 0x70F, 8: 0x63F}
 # by the number of channels: which channel of a file is each one of WAV
 VORBIS = {
@@ -17,19 +22,16 @@ VORBIS = {
 }
 WITH_SUBWOOFER = (6, 7, 8)  # numbers of channels among which Opus has one, the fourth of WAV
 FRONT = 0xF  # mask of left, right, centre and subwoofer
-SUBWOOFER = (
-    "Opus would take the fourth of these channels for a subwoofer, and keep its lowest frequencies "
-    "alone: name an output that ends in .ogg or .flac"
-)
 # by encoder of ffmpeg and number of channels: the mask for channels of unknown positions, where the
 # usual one has a subwoofer of which the encoder keeps the lowest frequencies alone
 SUPPOSED = {"aac": {6: 0x707, 7: 0x637, 8: 0x737}}
 EXCHANGED = {"libopus": (5, 7)}  # numbers of channels that an encoder exchanges
 
 
-def to_vorbis(block: np.ndarray) -> np.ndarray:
-    """Return (samples, channels) in the order of Vorbis."""
-    order = VORBIS.get(block.shape[1])
+def stored(block: np.ndarray, form: str) -> np.ndarray:
+    """Return (samples, channels) in the order in which files of a format of libsndfile have
+    them."""
+    order = VORBIS.get(block.shape[1]) if form == "OGG" else None
     return block if order is None else block[:, np.argsort(order)]
 
 
@@ -39,7 +41,12 @@ def from_vorbis(block: np.ndarray) -> np.ndarray:
     return block if order is None else block[:, order]
 
 
-def loses_channel(subtype: str, channels: int, mask: int | None) -> bool:
-    """Return whether a coding keeps the lowest frequencies of the fourth channel alone, and that is
-    not known to be the one of a subwoofer. mask: of their positions, None or 0 if unknown."""
-    return subtype == "OPUS" and channels in WITH_SUBWOOFER and (mask or 0) & FRONT != FRONT
+def check_subwoofer(target: Path, subtype: str, channels: int, mask: int | None) -> None:
+    """Raise QseError where a coding keeps the lowest frequencies of the fourth channel alone, and
+    that is not known to be the one of a subwoofer. mask: of their positions, None or 0 if
+    unknown."""
+    if subtype == "OPUS" and channels in WITH_SUBWOOFER and (mask or 0) & FRONT != FRONT:
+        raise QseError(
+            f"{target}: Opus would take the fourth of these channels for a subwoofer, and keep its "
+            "lowest frequencies alone: name an output that ends in .ogg or .flac"
+        )

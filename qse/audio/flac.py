@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import soundfile
 
 UNREAD = ("cue sheet", "application data")  # what ffmpeg does not read as tags
-# masks of the channels where a file says nothing
 
 
 class Flac(Tagged):

@@ -9,6 +9,12 @@ from weakref import finalize
 from .held_folder import HAS_DESCRIPTORS
 
 
+def last_change(state: os.stat_result) -> int:
+    """Return when a file was changed, in nanoseconds: programs may keep its time when they change
+    it, and not the second one."""
+    return max(state.st_mtime_ns, state.st_ctime_ns)
+
+
 class HeldFile:
     """The file at `path`, with its status as it was. named: the path under which others know it,
     where `path` is a link to the open file."""

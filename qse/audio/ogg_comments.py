@@ -79,8 +79,9 @@ def read_headers(path: Path) -> Headers:
 def samples_before_begin(path: Path, headers: Headers) -> int:
     """Return how many samples of a Vorbis file lie before position 0, as in a file that was cut
     without being coded anew. Raises OSError."""
-    blocks = Blocks.of(headers.packets[0], headers.packets[-1])
-    if blocks is None or headers.mark != b"\x03vorbis":
+    is_vorbis = headers.mark == b"\x03vorbis"
+    blocks = Blocks.of(headers.packets[0], headers.packets[-1]) if is_vorbis else None
+    if blocks is None:
         return 0
     packets: list[bytes] = []
     rest = bytearray()

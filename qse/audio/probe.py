@@ -116,17 +116,19 @@ def ask(path: Path) -> Done:
 def _media(found: dict[str, Any]) -> Media:
     streams = found.get("streams", [])
     form = found["format"]
+    begin = _seconds(form)
     counts = Counter(stream.get("codec_type") for stream in streams)
     covers = sum(map(_is_cover, streams))
     has_own = bool(form.get("tags"))  # in Ogg, tags of the file are those of a track
     tracks = []
     for stream in streams:
         if stream.get("codec_type") == "audio":
-            tracks.append(_track(stream, has_own, _seconds(form)))
+            tracks.append(_track(stream, has_own, begin))
+    moving = _moving(streams)
     return Media(
         tracks=tracks,
         tags=joined(form.get("tags", {})),
-        chapters=[_chapter(chapter, _seconds(form)) for chapter in found.get("chapters", [])],
+        chapters=[_chapter(chapter, begin) for chapter in found.get("chapters", [])],
         covers=covers,
         pictures=counts["video"] - covers,
         subtitles=counts["subtitle"],
@@ -134,9 +136,9 @@ def _media(found: dict[str, Any]) -> Media:
         data=sum(map(_is_data, streams)),
         seconds=float(form.get("duration", 0)),
         score=int(form.get("probe_score", 0)),
-        begin=_seconds(form),
-        shown_from=_shown_from(_moving(streams), _seconds(form)),
-        shown_until=_shown_until(_moving(streams), _seconds(form)),
+        begin=begin,
+        shown_from=_shown_from(moving, begin),
+        shown_until=_shown_until(moving, begin),
         copied=tuple(_number(stream, "index") for stream in streams if _is_copied(stream)),
     )
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import QseError
 from .atomic_write import claimed_path
-from .channel_order import to_vorbis
+from .channel_order import stored
 from .claim import Claimed
 from .content import inspect
 from .file_mode import Source
@@ -77,7 +77,7 @@ def write(
                         raise QseError(
                             f"{target}: a {layout.format} file cannot be so long; name a .rf64 file"
                         )
-                    block = to_vorbis(block) if layout.format == "OGG" else block
+                    block = stored(block, layout.format)
                     file.write(block.clip(-1, TOP) if limited else block)
         except (soundfile.SoundFileError, AssertionError) as error:
             fault = error

@@ -24,6 +24,7 @@ from torch import Tensor
 from ..audio.atomic_write import open_to_append, remove, write_text
 from ..audio.claim import claim_in_turn
 from ..audio.file_mode import Sources
+from ..audio.held_file import last_change
 from ..errors import QseError
 from .bandwidth import bandwidth
 from .checked_json import dumped, loaded
@@ -223,9 +224,7 @@ class CorpusCache:
 def identity_of(path: Path, folder: Path) -> Identity:
     """Return by what a file below `folder` is recognised. Raises OSError."""
     status = path.stat()
-    # programs may keep the time of a file that they change, and not the second one
-    changed = max(status.st_mtime_ns, status.st_ctime_ns)
-    return path.relative_to(folder).as_posix(), status.st_size, changed
+    return path.relative_to(folder).as_posix(), status.st_size, last_change(status)
 
 
 def _read_identity(values: list[Any]) -> Identity:

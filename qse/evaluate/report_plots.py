@@ -49,8 +49,9 @@ def plot_report(
             worst = sorted(scored, key=lambda row: row[metric] - row.get(f"noisy_{metric}", 0.0))[
                 :WORST
             ]
-            shown, sources = zip(*(drawn(row["name"]) for row in worst), strict=True)
-            plot_grid(shown, out / f"worst-{metric}.png", Sources.of_all(sources))
+            found = [drawn(row["name"]) for row in worst]
+            limits = Sources.of_all(source for _, source in found)
+            plot_grid([shown for shown, _ in found], out / f"worst-{metric}.png", limits)
             if metric == metrics[0]:
                 median = sorted(scored, key=lambda row: row[metric])[len(scored) // 2]
                 signals, source = drawn(median["name"])

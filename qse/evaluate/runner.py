@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..audio.held_file import last_change
 from ..data.datasets import Pair
 from ..data.recordings import damage_noticed
 from ..errors import QseError
@@ -175,9 +176,7 @@ def stamps_of(system: System, metrics: Iterable[str], pairs: list[Pair]) -> dict
         states = []
         for path in filter(None, paths):
             found = path.stat()
-            # programs may keep the time of a file that they change, and not the second one
-            changed = max(found.st_mtime_ns, found.st_ctime_ns)
-            states.append((str(path), found.st_size, changed))
+            states.append((str(path), found.st_size, last_change(found)))
         described = repr((__version__, fingerprint, states))
         stamps[pair.name] = hashlib.sha256(described.encode()).hexdigest()[:16]
     return stamps

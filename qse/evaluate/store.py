@@ -199,16 +199,12 @@ def claimed(folder: Path) -> AbstractContextManager:
 
     Raises QseError while another process has it, and where the folder cannot be made.
     """
-    _writable(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        raise QseError(f"{folder} cannot be created: {reason}; name another one") from reason
     taken = QseError(f"{folder}: another process evaluates into it; wait for its end")
     try:
         return held(folder / "evaluation", taken)
     except OSError:  # nothing is written there; what it holds can be read
         return nullcontext()
-
-
-def _writable(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as reason:
-        raise QseError(f"{folder} cannot be created: {reason}; name another one") from reason

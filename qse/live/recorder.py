@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..audio.atomic_write import atomic_path
-from ..audio.channel_order import SUBWOOFER, loses_channel, to_vorbis
+from ..audio.channel_order import check_subwoofer, stored
 from ..audio.claim import held
 from ..audio.file_mode import OWNER_ALONE
 from ..audio.folder_path import held_folder
@@ -67,8 +67,7 @@ class Recorder:
         with _claimed(path) as claim:
             form = _check_place(path, overwrite)
             self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
-            if loses_channel(self._layout.subtype, channels, None):
-                raise QseError(f"{path}: {SUBWOOFER}")
+            check_subwoofer(path, self._layout.subtype, channels, None)
             self._try()
             self._claim = claim.pop_all()
         self._ring = RingBuffer(CAPACITY * sample_rate, channels)
@@ -105,8 +104,7 @@ class Recorder:
                     self.created = True
                     if (written := written + count) > self._layout.longest:
                         raise QseError(f"a {self._layout.format} file cannot be longer")
-                    part = block[:count]
-                    part = to_vorbis(part) if self._layout.format == "OGG" else part
+                    part = stored(block[:count], self._layout.format)
                     file.write(part)  # integer formats limit it to full scale
         except (soundfile.SoundFileError, AssertionError):
             state = "is not written any further" if file else "could not be created"

@@ -7,7 +7,7 @@ from threading import Thread
 
 import numpy as np
 
-from ..audio.channel_order import SUBWOOFER, loses_channel
+from ..audio.channel_order import check_subwoofer
 from ..audio.file_mode import OWNER_ALONE
 from ..audio.formats import conversion_text
 from ..audio.resample import converted
@@ -37,8 +37,7 @@ class Worker(Thread):
         if to is not None:
             source = session.source
             self._layout = replace(source.layout_for(to), channels=session.channels)
-            if loses_channel(self._layout.subtype, session.channels, None):
-                raise QseError(f"{to}: {SUBWOOFER}")
+            check_subwoofer(to, self._layout.subtype, session.channels, None)
             self.warning = conversion_text(to, self._layout, source.sample_rate)
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..audio.bit_rate import LOSSY, BitRate, settings
-from ..audio.channel_order import SUBWOOFER, USUAL_MASKS, loses_channel
+from ..audio.channel_order import USUAL_MASKS, check_subwoofer
 from ..audio.checks import check_unchanged
 from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
@@ -117,8 +117,7 @@ def _write_audio(
     written = Written()
     clipping = ClipMeter()
     layout = _layout(job, source, options)
-    if loses_channel(layout.subtype, layout.channels, source.channel_mask):
-        raise QseError(f"{job.target}: {SUBWOOFER}")
+    check_subwoofer(job.target, layout.subtype, layout.channels, source.channel_mask)
     if (source.samples or 0) > layout.longest:
         raise QseError(
             f"{job} is too long for a {layout.format} file: name an output that ends in .rf64"

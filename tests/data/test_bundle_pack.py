@@ -176,6 +176,11 @@ def test_interrupted_replacement_keeps_the_former_parts(audio, tmp_path, monkeyp
     assert bundle(audio, tmp_path) == parts
 
 
+def same_parts(parts, others):
+    for one, other in zip(parts, others, strict=True):
+        assert list(recordings([one])) == list(recordings([other]))
+
+
 def test_replacement_that_has_begun_is_finished(audio, tmp_path, monkeypatch):
     """Half of the parts would be of no use."""
     bundle(audio, tmp_path / "parts")
@@ -193,8 +198,7 @@ def test_replacement_that_has_begun_is_finished(audio, tmp_path, monkeypatch):
     monkeypatch.setattr(HeldFolder, "replace", interrupted)
     with pytest.raises(Interrupted):
         bundle(audio, tmp_path / "parts", replace(SMALL, seed=1), overwrite=True)
-    for one, other in zip(sorted((tmp_path / "parts").iterdir()), wanted, strict=True):
-        assert list(recordings([one])) == list(recordings([other]))
+    same_parts(sorted((tmp_path / "parts").iterdir()), wanted)
     assert len(moved) > 2
 
 
@@ -214,8 +218,7 @@ def test_replacement_is_finished_after_two_signals(audio, tmp_path, monkeypatch)
     monkeypatch.setattr(HeldFolder, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         bundle(audio, tmp_path / "parts", replace(SMALL, seed=1), overwrite=True)
-    for one, other in zip(sorted((tmp_path / "parts").iterdir()), wanted, strict=True):
-        assert list(recordings([one])) == list(recordings([other]))
+    same_parts(sorted((tmp_path / "parts").iterdir()), wanted)
 
 
 def test_replacement_leaves_the_new_parts_alone(audio, tmp_path):
@@ -229,8 +232,7 @@ def test_replacement_leaves_the_new_parts_alone(audio, tmp_path):
     assert [path for path, _ in packed.written] == parts == former[: len(parts)]
     assert len(parts) < len(former)
     whole = bundle(audio, tmp_path / "whole", large)
-    for one, other in zip(parts, whole, strict=True):
-        assert list(recordings([one])) == list(recordings([other]))
+    same_parts(parts, whole)
 
 
 def test_replacement_with_unreadable_recordings_keeps_the_former_parts(tmp_path):
