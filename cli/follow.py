@@ -58,8 +58,9 @@ def follow(running: "Running", display: "Display") -> None:
         print(summary(running, monotonic() - begin, width), flush=True)
     except OSError:
         abandon_stdout()
-    if session.source.damage:
-        say(f"qse: warning: {session.source.damage}")
+    for warning in (*running.worker.warnings, session.source.damage):
+        if warning:
+            say(f"qse: warning: {warning}")
     for recorder in session.recorded:
         if recorder.error:
             raise QseError(recorder.error)

@@ -145,8 +145,6 @@ def _running(
         alone = len(session.speakers) == 1 and not files.to and not files.from_
         standby = Standby(session, reconnector, virtual, closes=alone)
     worker = Worker(session, files.to, files.overwrite)
-    if worker.warning:
-        say(f"qse: warning: {worker.warning}")
     return Running(session, worker, reconnector, controls, standby)
 
 

@@ -74,9 +74,11 @@ class Caf(Chunked):
 
     def state_mask(self, mask: int, channels: int) -> bool:
         sound = self.container.sound if self.container else None
-        if self.container is None or sound is None or self.container.find(b"chan"):
+        if self.container is None or sound is None:
             return False
-        start = sound.at - CAF.head
+        held = self.container.find(b"chan")  # of the source, whose coding may have another order
+        start = held.at - CAF.head if held else sound.at - CAF.head
+        end = held.at + held.size if held else start
         with self.path.open("r+b") as file:
-            replace_bytes(file, start, start, CAF.write(b"chan", bitmap(mask)))
+            replace_bytes(file, start, end, CAF.write(b"chan", bitmap(mask)))
         return True

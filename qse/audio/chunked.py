@@ -45,6 +45,8 @@ class Chunked(Inspection):
         dialect = cls.dialect_of(head or file.read(HEAD))
         found.container = read_container(path, file, dialect, begin)
         found._unread = found._bytes_unread(file)
+        chunk = found.container.find(b"chan") or found.container.find(b"CHAN")
+        found.has_other_positions = bool(chunk) and found.channel_mask is None
         return found
 
     @classmethod

@@ -3,19 +3,24 @@
 BITMAP = 0x10000  # kinds of channel layout
 DESCRIPTIONS = 0
 MASKS = {  # by the other kinds, where the order of the channels is that of the bits
-    **{100 << 16 | 1: 0x4, 101 << 16 | 2: 0x3, 113 << 16 | 3: 0x7, 108 << 16 | 4: 0x33},
-    **{117 << 16 | 5: 0x37, 121 << 16 | 6: 0x3F, 126 << 16 | 8: 0xFF},
+    **{100 << 16 | 1: 0x4, 101 << 16 | 2: 0x3, 102 << 16 | 2: 0x3, 108 << 16 | 4: 0x33},
+    **{113 << 16 | 3: 0x7, 115 << 16 | 4: 0x107, 117 << 16 | 5: 0x37, 121 << 16 | 6: 0x3F},
+    **{125 << 16 | 7: 0x13F, 126 << 16 | 8: 0xFF, 131 << 16 | 3: 0x103, 132 << 16 | 4: 0x33},
+    **{133 << 16 | 3: 0xB, 134 << 16 | 4: 0x10B, 135 << 16 | 5: 0x3B, 136 << 16 | 4: 0xF},
+    137 << 16 | 5: 0x10F,
 }
+NOWHERE = (147, 0xFFFF)  # upper halves of kinds of channels without positions
 
 
 def mask_of(body: bytes) -> int | None:
-    """Return the channel mask that a channel layout states, None if it is no mask."""
+    """Return the channel mask that a channel layout states, 0 for channels without positions, None
+    if it is no mask."""
     kind = int.from_bytes(body[:4], "big")
     count = int.from_bytes(body[8:12], "big")
     if kind == BITMAP:
         return int.from_bytes(body[4:8], "big")
     if kind != DESCRIPTIONS:
-        return MASKS.get(kind)
+        return 0 if kind >> 16 in NOWHERE else MASKS.get(kind)
     labels = [
         int.from_bytes(body[at : at + 4], "big")
         for at in range(12, min(len(body), 12 + 20 * count), 20)

@@ -92,7 +92,7 @@ class FfmpegDecoder:
             raise QseError(
                 f"{self.name} is not an audio file that ffmpeg reads: {reason}"
             ) from None
-        if self.inspection.states_positions:  # ffmpeg supposes some where a file states none
+        if self.inspection.states_positions and not (found and found.orders_channels):
             self.channel_mask = self.inspection.channel_mask
         elif found and found.positions in ("", "unknown"):
             self.channel_mask = None

@@ -76,8 +76,9 @@ def named_format(target: Path) -> str:
         cure = "name an output for sound, such as .m4a, .mka or .weba"
         raise QseError(f"{target}: no video can be made of sound alone; {cure}")
     if form is None:
-        known = ", ".join(WRITTEN)
-        raise QseError(f"{target}: no audio format has this suffix; known are {known}")
+        known = ", ".join(FORMATS if media else WRITTEN)
+        reason = "is written by qse denoise alone" if media else "stands for no audio format"
+        raise QseError(f"{target}: this suffix {reason}; known are {known}")
     return form
 
 

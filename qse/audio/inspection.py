@@ -47,6 +47,7 @@ class Inspection(HeldFile):
     family: ClassVar[str | None] = None  # the same for all kinds whose metadata have the same form
     formats: ClassVar[tuple[str, ...]] = ()  # of libsndfile, for files of this family
     needs_ffmpeg: bool = False  # whether only ffmpeg reads such files
+    has_other_positions: bool = False  # whether it states some that are no `channel_mask`
     states_all: bool = False  # whether no more sound is there than `stated_seconds`
     muxer: ClassVar[str | None] = None  # of ffmpeg, where it maps metadata into this family
     copies_to: ClassVar[tuple[str, ...]] = ()  # families to which metadata are copied byte by byte

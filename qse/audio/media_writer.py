@@ -97,6 +97,8 @@ def write_media(
     lost = [*lost_names(media, result), *source.names_beside_tags(source.names())]
     lost += repeated(source)
     lost += changed(media, result, set(enhanced), source.closes_jumps) if result else []
+    if source.has_other_positions and not media.tracks[0].orders_channels:
+        lost.append("channel positions")
     return Copied(lost, dropped)
 
 
@@ -196,7 +198,10 @@ def _pictures(source: Path, media: Media, form: MediaForm, folder: Path) -> list
     with_covers = form.covers == "picture"
     if form.is_video or with_covers:
         moving += ["-map", "0:v?" if with_covers else "0:V?"]
-        moving += _described("v", media.pictures + (media.covers if with_covers else 0))
+        if not form.is_video:
+            moving += ["-map", "-0:V?"]  # covers alone
+        if form.is_video or not media.pictures:
+            moving += _described("v", media.pictures + (media.covers if with_covers else 0))
     if form.covers != "attachment":
         return moving
     moving += ["-map", "0:t?", *_described("t", media.attachments)]

@@ -45,7 +45,9 @@ def carry(reader: AudioReader, part: Path, layout: Layout, samples: int) -> Copi
                 _carry_markers(reader, part, copied)
         except ValueError:  # damaged metadata: those that can be named are lost
             copied = _all_lost(source)
-    if not _carry_positions(reader.channel_mask, part, layout.channels):
+    mask = reader.channel_mask if layout.channels == reader.layout.channels else None
+    is_lost = source.has_other_positions and mask is None and not is_copied(source, layout)
+    if is_lost or not _carry_positions(mask, part, layout.channels):
         copied.lost.append("channel positions")
     return copied
 
@@ -93,7 +95,10 @@ def _all_lost(source: Inspection) -> Copied:
 def _is_coded_alike(reader: AudioReader, layout: Layout) -> bool:
     """Return whether the format chunk of the source holds for a file with this layout."""
     original = reader.layout
-    same = (original.subtype, original.endian) == (layout.subtype, layout.endian)
+    same = all(
+        getattr(original, name) == getattr(layout, name)
+        for name in ("subtype", "endian", "channels")
+    )
     return same and original.subtype in PLAIN and reader.media is None
 
 

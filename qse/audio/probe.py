@@ -44,6 +44,12 @@ class Track:
     lasts: float = 0.0
 
     @property
+    def orders_channels(self) -> bool:
+        """Return whether its coding has an order of the channels, into whose positions a decoder
+        brings them."""
+        return not self.codec.startswith(("pcm_", "adpcm_", "flac"))
+
+    @property
     def is_lossless(self) -> bool:
         """Return whether the coding keeps every sample."""
         return self.codec in ("alac", "flac", "wavpack", "tta", "ape") or self.codec.startswith(

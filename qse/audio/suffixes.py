@@ -20,6 +20,7 @@ class MediaForm:
     is_video: bool = True
     has_subtitles: bool = True
     covers: Literal["picture", "attachment", ""] = "picture"
+    is_single: bool = False
 
 
 MP4 = MediaForm("mp4")
@@ -34,7 +35,7 @@ MKV = MediaForm("matroska", "flac", lossless=(), copied=("",), covers="attachmen
 MKA = replace(MKV, is_video=False)
 WEBM = MediaForm("webm", "libopus", lossless=(), copied=("opus", "vorbis"), covers="")
 WEBA = replace(WEBM, is_video=False, has_subtitles=False)
-WV = MediaForm("wv", "wavpack", ("wavpack",), ("wavpack",), False, False, covers="")
+WV = MediaForm("wv", "wavpack", ("wavpack",), ("wavpack",), False, False, covers="", is_single=True)
 TTA = replace(WV, muxer="tta", encoder="tta", lossless=("tta",), copied=("tta",))
 
 

@@ -7,6 +7,7 @@ microphone would have.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from threading import Event
@@ -15,11 +16,14 @@ from time import monotonic
 import numpy as np
 
 from ..audio.checks import check_unchanged
+from ..audio.copied import Copied
 from ..audio.formats import Layout
 from ..audio.input_path import held_input
+from ..audio.metadata import carry
 from ..audio.reader import open_audio
 from ..audio.resample import Resampler
 from ..errors import QseError
+from ..runtime.file_output import sound_layout
 from .devices import block_of
 from .protocols import DevicePort, LiveInput
 
@@ -73,10 +77,17 @@ class FileInput:
         """The devices that may vanish: none."""
         return ()
 
-    def layout_for(self, target: Path) -> Layout:
-        """Return the layout of a file `target` for the enhanced sound: that of this file, as far as
-        possible."""
-        return self.layout.to(target)
+    def layout_for(self, target: Path, channels: int) -> Layout:
+        """Return the layout of a file `target` for enhanced sound of so many channels: that of this
+        file, as far as possible. Raises QseError if its format cannot hold that."""
+        with open_audio(self.origin, self.name) as source:
+            return replace(sound_layout(source, target), channels=channels)
+
+    def carry_into(self, part: Path, layout: Layout, samples: int) -> Copied:
+        """Give `part`, a file of enhanced sound with this layout and so many samples per channel,
+        the metadata and channel positions of this one; return what is lost."""
+        with open_audio(self.origin, self.name) as source:
+            return carry(source, part, layout, samples)
 
     @property
     def buffered(self) -> float:

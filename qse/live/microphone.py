@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..audio.converter import Converter
+from ..audio.copied import Copied
 from ..audio.formats import Layout
 from .devices import Unusable
 from .downmix import Downmix
@@ -73,10 +74,14 @@ class Microphone(Port):
         """The devices that may vanish: this one."""
         return (self,)
 
-    def layout_for(self, target: Path) -> Layout:
-        """Return the layout of a file `target` for the enhanced sound: mono, at the device's
-        rate."""
-        return Layout(self.sample_rate, 1, "WAV", "PCM_16", "FILE", {}).to(target)
+    def layout_for(self, target: Path, channels: int) -> Layout:
+        """Return the layout of a file `target` for enhanced sound of so many channels, at the
+        device's rate."""
+        return Layout(self.sample_rate, channels, "WAV", "PCM_16", "FILE", {}).to(target)
+
+    def carry_into(self, part: Path, layout: Layout, samples: int) -> Copied:
+        """Return that nothing is lost: sound of a device has no metadata."""
+        return Copied()
 
     def start(self, sample_rate: int) -> None:
         """Open the device; blocks will be converted to `sample_rate`."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..audio.copied import Copied
 from ..audio.formats import Layout
 
 
@@ -136,8 +137,13 @@ class LiveInput(Protocol):
     def channels_heard(self) -> str:
         """Which channels are heard, where those are not all; else empty."""
 
-    def layout_for(self, target: Path) -> Layout:
-        """Return the layout of a file `target` for the enhanced sound."""
+    def layout_for(self, target: Path, channels: int) -> Layout:
+        """Return the layout of a file `target` for enhanced sound of so many channels. Raises
+        QseError if its format cannot hold that."""
+
+    def carry_into(self, part: Path, layout: Layout, samples: int) -> Copied:
+        """Give `part`, a file of enhanced sound with this layout and so many samples per channel,
+        the metadata of the file that is read; return what is lost."""
 
     def start(self, sample_rate: int) -> None:
         """Begin; `convert` will convert to `sample_rate`."""

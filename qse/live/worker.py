@@ -1,25 +1,26 @@
 """Run a live session in a thread, and write its output to a file."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
 import numpy as np
 
-from ..audio.channel_order import check_subwoofer
+from ..audio.clipping import ClipMeter
 from ..audio.file_mode import OWNER_ALONE
 from ..audio.formats import conversion_text
 from ..audio.resample import converted
 from ..audio.writer import write
 from ..errors import QseError
+from ..runtime.batch_plan import FileJob
+from ..runtime.written import Written, say, say_clipping
 from .file_input import aligned
 from .session import LiveSession
 
 
 class Worker(Thread):
     """Run a session to its end. `error`: the exception that ended it, None for a regular end;
-    `warning`: what is not the same in the file that it writes."""
+    `warnings`: sentences about what is not the same in the file that it writes."""
 
     def __init__(self, session: LiveSession, to: Path | None = None, overwrite: bool = False):
         """`to`: a file for the enhanced signal, aligned with the source, at its rate or, where the
@@ -31,14 +32,11 @@ class Worker(Thread):
         super().__init__(name="qse live", daemon=True)
         self.session = session
         self.error: BaseException | None = None
-        self.warning: str | None = None
+        self.warnings: list[str] = []
         self._to = to
         self._overwrite = overwrite
         if to is not None:
-            source = session.source
-            self._layout = replace(source.layout_for(to), channels=session.channels)
-            check_subwoofer(to, self._layout.subtype, session.channels, None)
-            self.warning = conversion_text(to, self._layout, source.sample_rate)
+            self._layout = session.source.layout_for(to, session.channels)
 
     @property
     def writes(self) -> bool:
@@ -67,13 +65,26 @@ class Worker(Thread):
             source,
             session.channels,
         )
-        if self.warning:
+        if warning := conversion_text(to, layout, source.sample_rate):
+            self.warnings.append(warning)
             blocks = converted(blocks, source.sample_rate, layout.sample_rate, layout.channels)
-        first = _first(blocks, layout.longest)
+        clipping = ClipMeter()
+        first = _first(clipping.counted(blocks) if layout.clips else blocks, layout.longest)
         origin = source.origin or OWNER_ALONE
+        said = Written()
+        job = FileJob(Path(source.name), to)
+
+        def finish(part: Path, samples: int) -> None:
+            say(said, job, source.carry_into(part, layout, samples))
+
         written = write(
-            to, first, layout, self._overwrite, source.is_live, source=origin, is_named=True
+            *(to, first, layout, self._overwrite, source.is_live),
+            finish=finish,
+            source=origin,
+            is_named=True,
         )
+        say_clipping(said, job, clipping)
+        self.warnings += said.warnings
         if written == layout.longest:
             limit = f"a {layout.format} file cannot be longer"
             raise QseError(f"{to}: the session ended, for {limit}; name a .rf64 file")

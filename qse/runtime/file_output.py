@@ -68,12 +68,13 @@ def write_file(
         enhance = _at_loudness(enhance, options.loudness, job, said)
     tracks = len(source.media.tracks) if source.media else 1
     form = MEDIA.get(suffix_of(job.target))
-    if form is None or (form.is_video and source.media is None):
-        if tracks > 1 and options.track is None:
-            cure = f"track=N chooses one, from 1 to {tracks}; an output that ends in .mka holds all"
-            raise QseError(
-                f"{job} has {tracks} sound tracks, and {job.target} can hold one: {cure}"
-            )
+    if form and form.is_video and source.media is None:
+        form = None  # the layout refuses it
+    if tracks > 1 and (form.is_single if form else options.track is None):
+        cure = "" if form else f"track=N chooses one, from 1 to {tracks}; "
+        held = f"{job.target} can hold one: {cure}an output that ends in .mka holds all"
+        raise QseError(f"{job} has {tracks} sound tracks, and {held}")
+    if form is None:
         written = _write_audio(job, source, enhance, options)
     else:
         if options.part and source.media:
@@ -116,8 +117,7 @@ def _write_audio(
 ) -> Written:
     written = Written()
     clipping = ClipMeter()
-    layout = _layout(job, source, options)
-    check_subwoofer(job.target, layout.subtype, layout.channels, source.channel_mask)
+    layout = sound_layout(source, job.target, options.bit_rate)
     if (source.samples or 0) > layout.longest:
         raise QseError(
             f"{job} is too long for a {layout.format} file: name an output that ends in .rf64"
@@ -155,11 +155,13 @@ def _place(job: FileJob, options: FileOptions) -> Iterator[Path]:
         yield folder / job.target.name
 
 
-def _layout(job: FileJob, source: AudioReader, options: FileOptions) -> Layout:
-    """Return the layout of the target, with the bit rate of the source where both are lossy."""
-    layout = source.layout.to(job.target)
+def sound_layout(source: AudioReader, target: Path, kbit: float | None = None) -> Layout:
+    """Return the layout of a sound file `target` for the sound of an open file. kbit: bit rate of a
+    lossy one, that of the source if None. Raises QseError if its format cannot hold the sound."""
+    layout = source.layout.to(target)
+    check_subwoofer(target, layout.subtype, layout.channels, source.channel_mask)
     seconds = source.samples / source.layout.sample_rate if source.samples else None
-    rate = BitRate(options.bit_rate, is_constant=True) if options.bit_rate else None
+    rate = BitRate(kbit, is_constant=True) if kbit else None
     if rate is None and layout.subtype in LOSSY:
         rate = _source_rate(source, seconds)
     copied = is_copied(source.inspection, layout)
@@ -228,7 +230,8 @@ def _write_sound(
     layout = Layout(reader.layout.sample_rate, reader.layout.channels, "RF64", "FLOAT", "FILE", {})
     samples = write(path, blocks, layout)
     usual = USUAL_MASKS.get(layout.channels)
-    if mask := reader.channel_mask or unknown or usual:  # libsndfile writes others into RF64
+    stated = reader.channel_mask if layout.channels > 1 else usual  # as encoders know a single one
+    if mask := stated or unknown or usual:  # libsndfile writes others into RF64
         inspect(path).state_mask(mask, layout.channels)
     return samples
 

@@ -187,3 +187,40 @@ def test_a_loudness_of_sound_with_positions(here, command, channels):
     gain = np.sum(found * samples) / np.sum(samples**2)
     np.testing.assert_allclose(found, gain * samples, atol=1e-3)
     assert 0.05 < gain < 0.7
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("kind, mask", [(115, 0x107), (136, 0xF), (124, None), (147, 0)])
+@pytest.mark.parametrize("to", ["wav", "flac", "ogg", "m4a", "caf"])
+def test_layouts_of_core_audio(here, command, kind, mask, to):
+    """Among them one of another order, which no mask states."""
+    channels = 6 if kind == 124 else 4
+    soundfile.write("a.caf", sound(0.2, channels), 48000, format="CAF")
+    assert inspect(here / "a.caf").state_mask(0x3F, channels)
+    data = (here / "a.caf").read_bytes()
+    at = data.index(b"chan") + 12
+    (here / "a.caf").write_bytes(
+        data[:at] + (kind << 16 | channels).to_bytes(4, "big") + bytes(8) + data[at + 12 :]
+    )
+    assert inspect(here / "a.caf").channel_mask == mask
+    status, _, said = command("denoise", "a.caf", "-o", f"b.{to}")
+    assert status == 0, said
+    lost = {"caf": (), "m4a": (124, 136), "ogg": (115, 124, 136, 147)}.get(to, (124,))
+    assert ("positions" in said) == (kind in lost)
+    if to in ("wav", "flac", "caf"):
+        assert inspect(here / f"b.{to}").channel_mask == mask
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("to", ["caf", "wav"])
+def test_positions_of_a_coding_with_an_order_of_its_own(here, command, to):
+    """Core Audio states that of the coding, and ffmpeg brings the channels into that of WAV."""
+    extensible(here / "a.wav", 0x3F, 6)
+    ffmpeg("-i", "a.wav", "-c:a", "alac", "b.caf")
+    data = (here / "b.caf").read_bytes()
+    stated = (121 << 16 | 6).to_bytes(4, "big")
+    assert data.count(stated) == 1
+    (here / "b.caf").write_bytes(data.replace(stated, (124 << 16 | 6).to_bytes(4, "big")))
+    status, _, said = command("denoise", "b.caf", "-o", f"c.{to}")
+    assert status == 0 and "positions" not in said
+    assert inspect(here / f"c.{to}").channel_mask == 0x3F

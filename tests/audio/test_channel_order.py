@@ -31,7 +31,7 @@ def bursts(path, channels: int, mask: int | None = None):
 def order(path) -> list[int]:
     """Return in which order the channels have their bursts, by ffmpeg; -1 without one."""
     ffmpeg("-i", path, "-c:a", "pcm_s16le", "-f", "wav", "decoded")
-    samples, rate = soundfile.read("decoded")
+    samples, rate = soundfile.read("decoded", always_2d=True)
     found = []
     for channel in samples.T:
         place = np.argmax(np.abs(channel)) / rate
@@ -93,3 +93,11 @@ def test_channels_of_no_known_place_through_ffmpeg(here, command, channels, suff
         assert status == 1 and "ffmpeg would exchange" in said
     else:
         assert status == 0 and order(f"b.{suffix}") == list(range(channels))
+
+
+@pytest.mark.parametrize("suffix", ["m4a", "mka", "weba", "wv"])
+def test_a_single_channel_of_any_place_through_ffmpeg(here, command, suffix):
+    """Encoders take one in the middle alone."""
+    bursts(here / "a.rf64", 1, 0x1)  # left
+    assert command("denoise", "a.rf64", "-o", f"b.{suffix}")[0] == 0
+    assert order(f"b.{suffix}") == [0]

@@ -204,6 +204,26 @@ def test_a_file_of_one_track_is_refused_for_several(here, command):
     assert len(described(here / "b.mka")) == 3
 
 
+@pytest.mark.parametrize("suffix", ["tta", "wv"])
+@pytest.mark.parametrize("options", [(), ("--track", "1")])
+def test_formats_of_one_track_that_ffmpeg_writes(here, command, suffix, options):
+    recording(here / "a.mkv")
+    status, _, err = command("denoise", "a.mkv", "-o", f"b.{suffix}", *options)
+    cure = "can hold one: an output that ends in .mka holds all"
+    assert status == 1 and f"a.mkv has 3 sound tracks, and b.{suffix} {cure}" in err
+
+
+@pytest.mark.parametrize("suffix, coding", [("webm", "libvpx"), ("mp4", "mpeg4")])
+@pytest.mark.parametrize("to", ["m4a", "mka", "weba"])
+def test_sound_of_a_video_is_without_its_picture(here, command, suffix, coding, to):
+    wav(here / "a.wav")
+    picture = ("-f", "lavfi", "-i", "testsrc=s=32x32:r=10:d=1")
+    ffmpeg(*picture, "-i", "a.wav", "-c:v", coding, f"b.{suffix}")
+    status, _, err = command("denoise", f"b.{suffix}", "-o", f"c.{to}")
+    assert status == 0 and f"c.{to} is without the picture of b.{suffix}" in err
+    assert [stream["codec_type"] for stream in probed(here / f"c.{to}")["streams"]] == ["audio"]
+
+
 @pytest.mark.parametrize("suffix", ["m4a", "m4b", "mka"])
 def test_tags_chapters_and_cover_come_back(here, command, suffix):
     (here / "chapters").write_text(CHAPTERS)

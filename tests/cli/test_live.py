@@ -8,6 +8,7 @@ import pytest
 import soundfile
 from live_streams import noise
 from sound import HEADSET, MICROPHONE, Sound
+from tagged_files import ffmpeg, needs_ffmpeg, probed, tags
 
 from qse.live import ports
 
@@ -45,6 +46,26 @@ def test_live_writes_the_whole_file_where_nobody_reads_its_lines(
     target = noisy.with_name("b.wav")
     assert command("live", "--from", noisy, "--to", target, "--as-fast-as-possible")[0] == 0
     assert len(shown) >= 2 and soundfile.info(target).frames == 16000 * 20
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["wav", "flac", "au", "opus"])
+def test_live_carries_metadata_and_positions_as_denoise(command, here, suffix):
+    """And says what is lost, and what is clipped."""
+    noise(48000, 6).astype("<f4").tofile("noisy")
+    known = ("-f", "f32le", "-ar", "48000", "-ch_layout", "5.1")
+    ffmpeg(*known, "-i", "noisy", "-af", "volume=20", "-metadata", "title=Tea", "a.wav")
+    options = ("--from", "a.wav", "--to", f"b.{suffix}", "--as-fast-as-possible")
+    status, _, err = command("live", *options)
+    wanted, _, said = command("denoise", "a.wav", "-o", f"c.{suffix}")
+    assert (status, wanted) == (0, 0)
+    assert err.replace("b.", "c.") == "".join(
+        line for line in said.splitlines(True) if "warning" in line
+    )
+    assert "clipped" in err or suffix == "opus"
+    assert tags(here / f"b.{suffix}") == tags(here / f"c.{suffix}")
+    layouts = [probed(here / f"{name}.{suffix}")["streams"][0] for name in "bc"]
+    assert layouts[0].get("channel_layout") == layouts[1].get("channel_layout")
 
 
 def test_live_says_what_is_damaged(command, models, noisy):

@@ -39,7 +39,7 @@ def test_worker_file_has_the_length_of_the_source_at_another_rate(
     session.start()
     worker = Worker(session, tmp_path / f"enhanced.{suffix}")
     worker.run()
-    assert worker.error is None and f"converted to {held} Hz" in worker.warning
+    assert worker.error is None and f"converted to {held} Hz" in worker.warnings[0]
     found = soundfile.info(tmp_path / f"enhanced.{suffix}")
     assert found.samplerate == held and found.duration == pytest.approx(2, abs=0.1)
 
