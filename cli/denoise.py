@@ -14,7 +14,7 @@ from qse.errors import UsageError
 
 from .denoise_report import DenoiseReport
 from .hints import second_is_output
-from .options import FileProcessing, Overwrite, grouped, moment, number
+from .options import FileProcessing, Overwrite, check_talker, grouped, moment, number
 from .pipe import deliver, is_pipe, pipe_job, scratch_folder
 from .streams import libraries_silenced
 
@@ -170,6 +170,8 @@ def denoise(
             if scratch
             else plan(inputs, output)
         )
+        named = [output] if scratch and output else []
+        check_talker(processing.talker, [*named, *(job.target for job in jobs)])
         delivered = partial(deliver, output=output, scratch=scratch)
         report = DenoiseReport(quiet, json, delivered, handling.dry_run)
         report.refused(errors)

@@ -18,7 +18,7 @@ from .live_devices import (
     virtual_output,
 )
 from .live_options import Devices, Display, Files, Processing, Timing
-from .options import chosen_model, chosen_talker, grouped
+from .options import check_talker, chosen_model, chosen_talker, grouped
 from .streams import libraries_silenced, say
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def live(
         return
 
     _check(devices, files)
+    check_talker(processing.talker, filter(None, (files.to, files.record)))
     virtual: VirtualDevice | None = None
     system = None
     input = devices.input

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -191,6 +191,17 @@ def chosen_talker(talker: str | None, model: str) -> "Talker | None":
     for doubt in found.doubts():
         say(f"qse: warning: {doubt}")
     return found.voice
+
+
+def check_talker(talker: str | None, outputs: Iterable[str | Path]) -> None:
+    """Raise UsageError where an output would replace the recording that --talker names."""
+    from qse.runtime.enrolment import is_recording
+    from qse.runtime.found_inputs import file_name
+
+    if talker is None or not is_recording(talker):
+        return
+    if file_name(Path(talker)) in (file_name(Path(output)) for output in outputs):
+        raise UsageError(f"--talker {talker} is an output, too: name another output")
 
 
 @dataclass(frozen=True)

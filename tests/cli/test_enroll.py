@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import sys
 from dataclasses import replace
 
@@ -46,6 +47,25 @@ def kept(path):
     noisy, found = (soundfile.read(name, dtype="float32")[0] for name in ("noisy.wav", path))
     wanted = noisy.reshape(-1, HOP) * (1 + SPEECH)
     return np.abs(found - wanted.ravel()).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("denoise", "noisy.wav", "-o", "me.wav"),
+        ("denoise", "folder", "noisy.wav", "-o", "."),
+        ("denoise", "-", "-o", "./me.wav"),
+        ("live", "--from", "noisy.wav", "--to", "me.wav", "--as-fast-as-possible"),
+        ("live", "--from", "noisy.wav", "--to", "live.wav", "--record", "me.wav"),
+    ],
+)
+def test_the_recording_of_the_talker_is_no_output(model, here, command, arguments):
+    (here / "folder").mkdir()
+    shutil.copy("noisy.wav", "folder/me.wav")
+    before = (here / "me.wav").read_bytes()
+    status, _, err = command(*arguments, "--overwrite", "--talker", "me.wav")
+    assert status == 2 and "--talker me.wav is an output, too: name another output" in err
+    assert (here / "me.wav").read_bytes() == before
 
 
 def test_enroll_and_keep_the_talker(model, command):
