@@ -162,6 +162,7 @@ def denoise(
         raise UsageError("--overwrite and --skip-existing exclude each other: name one of them")
     piped = is_pipe(inputs, output)
     _check(inputs, output, piped, json, handling.dry_run)
+    check_talker(processing.talker, [output] if output else [])
     models = processing.models()
     at_once = processing.at_once(models)
     with scratch_folder(wanted=piped) as scratch:
@@ -170,8 +171,7 @@ def denoise(
             if scratch
             else plan(inputs, output)
         )
-        named = [output] if scratch and output else []
-        check_talker(processing.talker, [*named, *(job.target for job in jobs)])
+        check_talker(processing.talker, (job.target for job in jobs))
         delivered = partial(deliver, output=output, scratch=scratch)
         report = DenoiseReport(quiet, json, delivered, handling.dry_run)
         report.refused(errors)
