@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Self
 
-from .inspection import Inspection
+from .inspection import FEW, Inspection
 from .probe import Track
 from .wav import WMA_FRAME
 
@@ -66,14 +66,22 @@ class Foreign(Inspection):
 
     @property
     def ends_early(self) -> bool:
+        return self._of_wma > self.state.st_size
+
+    def skipped_damage(self, sample_rate: int) -> str | None:
+        behind = self.state.st_size - self._of_wma if self._of_wma else 0
+        return f"{behind} bytes behind its end are not read" if behind > FEW else None
+
+    @cached_property
+    def _of_wma(self) -> int:
+        """Return how many bytes a finished WMA file says that it has, 0 for others."""
         if self.kind != "WMA":
-            return False
+            return 0
         with self.path.open("rb") as file:
             head = file.read(BEGINNING)
         at = head.find(PROPERTIES)
         is_live = at < 0 or head[at + 88 : at + 89] != b"\2"  # 2: times can be looked up
-        stated = int.from_bytes(head[at + 40 : at + 48], "little")
-        return not is_live and stated > self.state.st_size
+        return 0 if is_live else int.from_bytes(head[at + 40 : at + 48], "little")
 
     def lead(self, sample_rate: int) -> float:
         return WMA_LEAD if self.kind == "WMA" and sample_rate <= LOW_RATE else 0.0

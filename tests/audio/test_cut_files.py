@@ -53,6 +53,16 @@ def test_cut_flv_and_wmv(here, sound, suffix, pictures):
 
 
 @needs_ffmpeg
+@pytest.mark.parametrize("pictures", [(), PICTURES])
+def test_joined_wmv(here, sound, pictures):
+    path = here / "a.wmv"
+    ffmpeg("-i", sound, *pictures, "-ar", 44100, path)
+    path.write_bytes(2 * path.read_bytes())
+    samples, said = outcome(path)
+    assert not samples and "bytes behind its end are not read" in said
+
+
+@needs_ffmpeg
 def test_wmv_that_is_cut_between_two_packets(here, sound):
     path = here / "a.wmv"
     ffmpeg("-i", sound, *PICTURES, "-b:v", "50k", "-ar", 44100, "-packet_size", 1000, path)
