@@ -108,8 +108,8 @@ def _check_channels(media: Media, made: Media | None, enhanced: set[int], target
         zip(media.tracks, made.tracks if made else (), strict=False)
     ):
         if number in enhanced and other.channels != track.channels:
-            what = f"{track.channels} channels would become {other.channels}"
-            raise QseError(f"{target}: {what} in this format: name an output that ends in .mka")
+            cure = f"name an output that ends in .{'mka' if track.channels <= 8 else 'wav'}"
+            raise QseError(f"{target}: this format does not hold {track.channels} channels: {cure}")
 
 
 def _is_whole(made: Inspection, sounds: list[Sound]) -> bool:
