@@ -11,7 +11,7 @@ import typer
 
 from qse.errors import UsageError
 
-from .options import FileProcessing, as_options, grouped
+from .options import FileProcessing, as_options, check_talker, grouped
 from .streams import say
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def clean(
         raise UsageError(f"{path} is a link, in place of the manifest of a shard: remove it")
     if not path.exists() and not overwrite:
         check_free(chosen)
+    check_talker(processing.talker, (recording.target for recording in chosen))
     models = processing.models()
     settings = Settings.of(models, processing.strength, places.format_)
     with Journal(path, settings, source, overwrite) as journal:

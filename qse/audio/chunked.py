@@ -12,8 +12,9 @@ from .chunks import MOST, W64_RIFF, Container, Dialect, is_identifier, read_cont
 from .copied import Copied
 from .id3 import front_end
 from .id3_frames import repeated_frames
-from .inspection import HEAD, Inspection
+from .inspection import HEAD, SLOPPY, Inspection
 from .probe import Media
+from .stated_size import is_open
 
 if TYPE_CHECKING:
     import soundfile
@@ -35,6 +36,7 @@ class Chunked(Inspection):
     container: Container | None = None
     _is_behind_tag = False
     _unread = 0
+    _lacks = 0
 
     @classmethod
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
@@ -45,6 +47,7 @@ class Chunked(Inspection):
         dialect = cls.dialect_of(head or file.read(HEAD))
         found.container = read_container(path, file, dialect, begin)
         found._unread = found._bytes_unread(file)
+        found._lacks = 0 if begin else found._bytes_lacking(head)
         chunk = found.container.find(b"chan") or found.container.find(b"CHAN")
         found.has_other_positions = bool(chunk) and found.channel_mask is None
         return found
@@ -84,6 +87,20 @@ class Chunked(Inspection):
             last = chunk
         end = last.at + container.dialect.padded(last.size)
         return self.state.st_size - end if is_full else bytes_behind(file, end)
+
+    def _bytes_lacking(self, head: bytes) -> int:
+        """Return by how many bytes the file is shorter than it states, but for a last chunk that
+        its end cuts: they may have been among the samples."""
+        form = self.container.dialect if self.container else None
+        if form is None or form.size_at is None or form.is_long:
+            return 0
+        stated = int.from_bytes(head[form.size_at :][: form.size_width], form.order)
+        cut = sum(chunk.missing for chunk in self.container.chunks) if self.container else 0
+        return 0 if is_open(stated) else stated + form.size_beside - self.state.st_size - cut
+
+    def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
+        lacks = f"its header states {self._lacks} more bytes than the file has"
+        return super().missing_at_end(file) or (lacks if self._lacks > SLOPPY else None)
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         unread = self.unread()

@@ -27,7 +27,7 @@ SOUND = (b"\x01vorbis", b"OpusHead")  # what libsndfile reads
 # bytes of a file: how many channels Vorbis and Opus have, and which order these have in Opus
 CHANNELS = (39, 37)
 FAMILY = 46
-POSITIONS = 1  # that of Vorbis, by which each channel has a position
+POSITIONS = b"\1"  # that of Vorbis, by which each channel has a position
 INDEX = b"fishead\0"  # a stream of the times of the others (Ogg Skeleton)
 FIRST_PAGE = 128  # bytes, of Vorbis
 BEGINS = 2  # flags of a page
@@ -75,7 +75,7 @@ class Ogg(OtherOgg):
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
         is_opus = head[28:].startswith(SOUND[1])
-        found.is_in_vorbis_order = not is_opus or head[FAMILY] == POSITIONS
+        found.is_in_vorbis_order = not is_opus or head[FAMILY : FAMILY + 1] == POSITIONS
         found._channels = head[CHANNELS[is_opus]] if len(head) > FAMILY else 0
         return found
 

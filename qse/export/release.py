@@ -66,7 +66,8 @@ def release(
     `folder` itself; for a folder as in `check_target`; and if ONNX Runtime and torch disagree on
     the exported graph.
     """
-    _check(run, folder)
+    for named in (run, *others):
+        _check(named, folder)
     check_target(folder, overwrite)
     options = options or CardOptions()
     graphs = graphs or GraphForm()

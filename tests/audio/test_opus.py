@@ -9,6 +9,8 @@ import pytest
 import soundfile
 
 from qse.audio import opus
+from qse.audio.reader import open_audio
+from qse.errors import QseError
 from qse.export.streaming import speech_like
 
 
@@ -73,3 +75,11 @@ def flac():
 def test_opus_refuses_what_was_not_expected(data, rate, samples, cause):
     with pytest.raises(opus.NotDecoded, match=cause):
         opus.decode(data, rate, samples)
+
+
+def test_opus_header_that_is_cut(tmp_path):
+    data = opus.encode(np.zeros(16000, np.float32), 16000, 32)
+    for length in range(28, 60):
+        (tmp_path / "a.opus").write_bytes(data[:length])
+        with pytest.raises(QseError), open_audio(tmp_path / "a.opus"):
+            pass

@@ -102,3 +102,21 @@ def test_block_of_voc_that_is_larger_than_its_size_can_say(here):
     data = (here / "a.voc").read_bytes()
     (here / "a.voc").write_bytes(data[: len(data) // 2])
     assert outcome(here / "a.voc")[1]
+
+
+@pytest.mark.parametrize("suffix", ["wav", "aiff"])
+def test_block_that_is_missing_before_a_tag_that_ends_in_zeros(here, suffix):
+    """The samples reach into the tag then, and nothing is behind them: the size of the file
+    tells it."""
+    path = here / f"a.{suffix}"
+    soundfile.write(path, np.random.default_rng(0).uniform(-0.1, 0.1, 80000), 16000)
+    order = "little" if suffix == "wav" else "big"
+    body = b"ID3\4\0\0\0\0\x77\x76TIT2" + bytes(15340)
+    data = path.read_bytes() + b"ID3 " + len(body).to_bytes(4, order) + body
+    path.write_bytes(data[:4] + (len(data) - 8).to_bytes(4, order) + data[8:])
+    assert outcome(path) == (80000, "")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:40960] + whole[45056:])
+    assert "its header states 4096 more bytes than the file has" in outcome(path)[1]
+    path.write_bytes(whole[:-4096])
+    assert "bytes than the file has" not in outcome(path)[1]

@@ -57,11 +57,13 @@ def kept(path):
         ("denoise", "-", "-o", "./me.wav"),
         ("live", "--from", "noisy.wav", "--to", "me.wav", "--as-fast-as-possible"),
         ("live", "--from", "noisy.wav", "--to", "live.wav", "--record", "me.wav"),
+        ("clean", "list.jsonl", "-o", ".", "--root", "folder", "--manifest", "out.jsonl"),
     ],
 )
 def test_the_recording_of_the_talker_is_no_output(model, here, command, arguments):
     (here / "folder").mkdir()
     shutil.copy("noisy.wav", "folder/me.wav")
+    (here / "list.jsonl").write_text('{"audio_filepath": "folder/me.wav"}\n')
     before = (here / "me.wav").read_bytes()
     status, _, err = command(*arguments, "--overwrite", "--talker", "me.wav")
     assert status == 2 and "--talker me.wav is an output, too: name another output" in err

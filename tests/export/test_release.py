@@ -118,6 +118,8 @@ def test_release_refuses_folders_of_runs(finished_run, tmp_path):
     shutil.copytree(finished_run[0], tmp_path / "other")
     with pytest.raises(QseError, match="other: is a run, which the model would replace"):
         release(finished_run[0], tmp_path / "other")
+    with pytest.raises(QseError, match="other: is a run, which the model would replace"):
+        release(finished_run[0], tmp_path / "other", others=[tmp_path / "other"], overwrite=True)
     assert {path.name: path.read_bytes() for path in (tmp_path / "other").iterdir()} == before
     with pytest.raises(QseError, match=r"config.toml: is a file; name a folder for the model"):
         release(finished_run[0], tmp_path / "other/config.toml")
