@@ -162,7 +162,10 @@ def _held(path: Path) -> tuple[int, bool, int]:
         with soundfile.SoundFile(native(path)) as file:
             if not file.frames < UNKNOWN_LENGTH:
                 return file.frames, False, file.samplerate
-            is_whole = not inspect(path).is_cut(file)
+            found = inspect(path)
+            is_whole = not found.is_cut(file)
+            if file.format == "MP3":  # whose first frame states all that were encoded
+                is_whole &= found.hidden_damage(file) is None
             if file.format == "FLAC" and file.frames:  # whose last frame may not be there
                 file.seek(file.frames - 1)
                 is_whole &= len(file.read(1)) == 1

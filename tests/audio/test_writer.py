@@ -181,6 +181,36 @@ def test_write_leaves_nothing_on_a_full_disk(tmp_path, suffix, subtype, room):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits the size of files by setrlimit")
+@pytest.mark.parametrize("suffix, subtype", KINDS)
+def test_write_finds_that_the_last_bytes_are_not_there(tmp_path, suffix, subtype):
+    """Encoders keep some back until the file is closed, where no error is reported."""
+    code = f"""if True:
+        import os, resource, signal, numpy as np
+        from pathlib import Path
+        from qse.audio.writer import write
+        from qse.audio.formats import Layout, format_of
+        from qse.errors import QseError
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        noise = np.random.default_rng(0).standard_normal((60000, 1)).astype(np.float32) / 4
+        path = Path("a.{suffix}")
+        rate = 8000 if {subtype!r} in ("OPUS", "MPEG_LAYER_III") else 16000
+        layout = Layout(rate, 1, format_of(path), {subtype!r}, "FILE", {{}})
+        write(path, np.split(noise, 60), layout)
+        size = os.path.getsize(path)
+        for lacking in (2, 16, 150, 217, 700, 1500):  # the last byte of VOC says that nothing comes
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size - lacking, -1))
+            try:
+                write(path, np.split(noise, 60), layout, overwrite=True)
+                print("published", lacking)
+            except QseError as error:
+                assert "disk full" in str(error), error
+        assert os.path.getsize(path) == size"""
+    line = [sys.executable, "-c", code]
+    process = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+    assert (process.returncode, process.stdout) == (0, ""), process.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files by setrlimit")
 @pytest.mark.parametrize("suffix, subtype", FULL[:2])
 def test_write_keep_partial_on_a_full_disk(tmp_path, suffix, subtype):
     said = fill_the_disk(tmp_path / f"a.{suffix}", subtype, 20000, keep_partial=True)
