@@ -21,6 +21,7 @@ LOUDEST = 1000.0  # samples above it are PCM that was not divided by its full sc
 LOWEST_RATE = 1000
 HIGHEST_RATE = 10_000_000  # Hz; a higher one is a damaged header: resampling would take gigabytes
 SALVAGE = "denoise it with salvage=True to keep what is there"
+UNPLACED = "what is missing may have been within this part"  # of a file that is read in part
 UNCHECKED = "no file of its kind is checked for sound that is missing"
 
 

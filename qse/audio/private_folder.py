@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 from ..errors import QseError
+
+OPENING = Lock()  # TMPDIR is that of the whole process
 
 
 @contextmanager
@@ -26,6 +29,25 @@ def private_folder() -> Iterator[Path]:
         )
     with tempfile.TemporaryDirectory(prefix="qse-") as folder:
         yield Path(folder)
+
+
+@contextmanager
+def unseen_temporary(subtype: str) -> Iterator[None]:
+    """Let libsndfile open the temporary file in which it keeps ALAC until the file is closed, and
+    which all could read, in a private folder. It has no name then any more, and ends with the
+    process."""
+    if os.name == "nt" or not subtype.startswith("ALAC"):
+        yield
+        return
+    with OPENING, private_folder() as folder:
+        former = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = str(folder)
+        try:
+            yield
+        finally:
+            os.environ.pop("TMPDIR")
+            if former is not None:
+                os.environ["TMPDIR"] = former
 
 
 def is_shared(state: os.stat_result) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import QseError
 from .channel_order import from_vorbis
-from .checks import BLOCK, SALVAGE, UNCHECKED, check_fork, checked, rate_fault
+from .checks import BLOCK, SALVAGE, UNCHECKED, UNPLACED, check_fork, checked, rate_fault
 from .content import inspected, no_header
 from .formats import Layout, suffix_of
 from .input_path import held_input
@@ -157,8 +157,8 @@ class AudioFile:
                     break
         if not read:
             raise QseError(f"{self.name} holds no samples")
-        if read >= stop and self._places:
-            self.damage = f"{self.name} is damaged: {self._places}"
+        if read >= stop and self._damaged:
+            self.damage = f"{self.name} is damaged: {self._places or UNPLACED}"
         elif read < stop and (self._damaged or is_short):
             missing = missing_text(self.inspection, self._file, read, self._places)
             self.damage = f"{self.name} is damaged: {missing}"

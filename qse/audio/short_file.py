@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from .formats import Layout, native
+from .private_folder import unseen_temporary
 
 SHORT = 4800  # samples
 
@@ -20,4 +21,5 @@ def write_short(path: Path, layout: Layout) -> None:
         **layout.settings,
     }
     silence = np.zeros((SHORT, layout.channels), np.float32)
-    soundfile.write(native(path), silence, layout.sample_rate, **form)
+    with unseen_temporary(layout.subtype):
+        soundfile.write(native(path), silence, layout.sample_rate, **form)

@@ -20,6 +20,7 @@ from .claim import Claimed
 from .content import inspect
 from .file_mode import Source
 from .formats import Layout, native
+from .private_folder import unseen_temporary
 from .reader import UNKNOWN_LENGTH
 
 if TYPE_CHECKING:
@@ -137,7 +138,8 @@ def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
         **layout.settings,
     }
     try:
-        file = soundfile.SoundFile(native(part), "w", layout.sample_rate, layout.channels, **form)
+        with unseen_temporary(layout.subtype):
+            file = soundfile.SoundFile(native(part), "w", rate, layout.channels, **form)
     except (soundfile.SoundFileError, ValueError) as error:
         if getattr(error, "code", 0) == SYSTEM_ERROR:
             raise QseError(_full(target)) from error

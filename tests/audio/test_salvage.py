@@ -76,6 +76,18 @@ def test_salvage_says_what_is_missing_in_the_middle_of_an_ogg(tmp_path, has_end)
     assert bool(missing) == has_end and len(audio) > 40_000
 
 
+@pytest.mark.parametrize("suffix", ["wav", "w64", "aiff", "au", "mp3", "flac"])
+def test_salvage_of_a_part_says_that_a_block_is_missing(tmp_path, suffix):
+    """Which displaces what is behind it; nothing says where it was."""
+    path = make(tmp_path / f"a.{suffix}", tone(16000 * 8))
+    data = path.read_bytes()
+    at = len(data) // 4
+    path.write_bytes(data[:at] + data[at + len(data) // 20 :])
+    with open_audio(path, salvage=True) as source:
+        read = sum(map(len, source.blocks(16000 * 5)))
+    assert read >= 16000 * 5 and source.damage
+
+
 def test_salvage_closes_an_unfinished_wav(tmp_path):
     """Windows does not replace a file that is open."""
     path = make(tmp_path / "a.wav", noise(16000))

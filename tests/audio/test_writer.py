@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -178,6 +179,27 @@ def test_write_leaves_nothing_on_a_full_disk(tmp_path, suffix, subtype, room):
     said = fill_the_disk(tmp_path / f"a.{suffix}", subtype, room, keep_partial=False)
     assert f"a.{suffix} could not be written to its end: is the disk full?" in said
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its temporary files are those of one user")
+def test_write_shows_no_temporary_file_of_alac(tmp_path, monkeypatch):
+    """In which libsndfile keeps all samples until the file is closed."""
+    seen = []
+
+    def blocks():
+        for _ in range(30):
+            yield tone(4096)
+            seen.extend(folder.rglob("*"))
+
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    path = tmp_path / "a.caf"
+    assert write(path, blocks(), replace(WAV, format="CAF", subtype="ALAC_16")) == 30 * 4096
+    assert not seen
+    assert os.environ["TMPDIR"] == str(folder)
+    assert len(soundfile.read(path)[0]) == 30 * 4096
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits the size of files by setrlimit")
