@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import QseError
-from .checks import BLOCK, SALVAGE, UNCHECKED, checked, rate_fault
+from .checks import BLOCK, SALVAGE, UNCHECKED, UNPLACED, checked, rate_fault
 from .content import inspected
 from .ffmpeg_input import PLAYLIST, input_file, is_installed, last_message, need_ffmpeg
 from .ffmpeg_process import Child
@@ -183,8 +183,8 @@ class FfmpegDecoder:
         for line in errors(printed).splitlines():
             if not any(text in line for text in (OF_PICTURES, *self.inspection.harmless)):
                 lines.append(line)
-        if is_whole and not lines and self.inspection.ends_early:
-            return "its end is missing"
+        if not lines and self.inspection.ends_early and (is_whole or self._salvage):
+            return "its end is missing" if is_whole else UNPLACED
         hidden = self.inspection.skipped_damage(self.layout.sample_rate)
         return hidden or last_message(b"\n".join(lines))
 

@@ -68,6 +68,9 @@ class Mp4(Inspection):
             return "its tag iTunSMPB states other samples than its tables"
         if self._zeros > SLACK:
             return f"{self._zeros} zeros follow its last fragment, perhaps in place of others"
+        with self.path.open("rb") as opened:
+            if any(ends_early(opened, index) for index in self._tables):
+                return "its tables name sound behind its end: as much is missing, there or before"
         is_extended = any(tables.is_extended for tables in self._tables.values())
         return super().missing_at_end(file) if is_extended else None
 

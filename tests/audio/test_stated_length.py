@@ -8,6 +8,8 @@ import soundfile
 from audio_files import outcome
 from tagged_files import ffmpeg, needs_ffmpeg, needs_sox, wav
 
+from qse.audio.reader import open_audio
+
 pytestmark = needs_ffmpeg
 FORMS = {
     "avi": ("-c:a", "pcm_s16le"),
@@ -120,3 +122,16 @@ def test_block_that_is_missing_before_a_tag_that_ends_in_zeros(here, suffix):
     assert "its header states 4096 more bytes than the file has" in outcome(path)[1]
     path.write_bytes(whole[:-4096])
     assert "bytes than the file has" not in outcome(path)[1]
+
+
+@pytest.mark.parametrize("suffix, coding", [("caf", "adpcm_ima_qt"), ("mov", "pcm_s16le")])
+def test_block_that_is_missing_from_a_part_that_ffmpeg_reads(here, suffix, coding):
+    """Its index is in front, and nothing says where the block was."""
+    path = here / f"a.{suffix}"
+    source = ("-f", "lavfi", "-i", "anoisesrc=d=8:r=16000:a=0.1")
+    ffmpeg(*source, "-c:a", coding, *(("-movflags", "+faststart") if suffix == "mov" else ()), path)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 3] + data[len(data) // 3 + 8192 :])
+    with open_audio(path, salvage=True) as reader:
+        assert sum(map(len, reader.blocks(16000 * 5))) >= 16000 * 5
+    assert "missing" in reader.damage
