@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from qse.errors import QseError, UsageError
 from qse.whole_copy import copy_whole
 
-from .streams import abandon_stdout
+from .streams import abandon_stdout, were_closed
 
 if TYPE_CHECKING:
     from qse.runtime.batch_plan import FileJob
@@ -63,6 +63,8 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
         raise UsageError(
             f"-o {output}: standard input has no name to be given in a folder; name a file"
         )
+    if to_stream and not _is_device(output) and "stdout" in were_closed:
+        raise UsageError("standard output is closed: use -o FILE")
     if to_stream and not _is_device(output) and sys.stdout.isatty():
         raise UsageError(
             "standard output is a terminal: send it to a file or a program, or use -o FILE"

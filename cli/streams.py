@@ -9,6 +9,9 @@ from contextlib import contextmanager, suppress
 from qse.printable import printable, shortened
 
 
+were_closed: set[str] = set()  # names of standard streams when the program began
+
+
 def open_streams() -> None:
     """Open the null device as each closed standard stream: otherwise the next opened file would get
     its number."""
@@ -19,6 +22,7 @@ def open_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+            were_closed.add(name)
 
 
 def abandon_stdout() -> None:

@@ -125,6 +125,10 @@ def test_open_streams_with_closed_descriptors(here):
         f"{qse_denoise} - -o b.wav <&-", shell=True, stderr=subprocess.PIPE, text=True
     )
     assert done.returncode == 1 and done.stderr.startswith("qse: standard input is empty")
+    done = subprocess.run(
+        f"{qse_denoise} a.wav -o - >&-", shell=True, stderr=subprocess.PIPE, text=True
+    )
+    assert done.returncode == 2 and "standard output is closed: use -o FILE" in done.stderr
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="needs /dev/stdout")
