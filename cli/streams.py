@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 
 from qse.printable import printable, shortened
 
-
 were_closed: set[str] = set()  # names of standard streams when the program began
 
 

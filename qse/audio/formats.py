@@ -77,8 +77,10 @@ def named_format(target: Path) -> str:
         raise QseError(f"{target}: no video can be made of sound alone; {cure}")
     if form is None:
         known = ", ".join(FORMATS if media else WRITTEN)
-        reason = "is written by qse denoise alone" if media else "stands for no audio format"
-        raise QseError(f"{target}: this suffix {reason}; known are {known}")
+        reason = (
+            "qse denoise alone writes such files" if media else "no audio format has this suffix"
+        )
+        raise QseError(f"{target}: {reason}; known are {known}")
     return form
 
 
