@@ -5,11 +5,15 @@ They are read once, into a short file of the target's format. If that can be rea
 there into the enhanced file. What cannot be kept, and what no longer holds, is returned by name.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from ..errors import QseError
 from .channel_order import USUAL_MASKS
 from .chunk_copy import PLAIN, add_markers
 from .chunked import Chunked
+from .chunks import TooLong
 from .content import inspect
 from .copied import Copied
 from .formats import Layout, native
@@ -50,6 +54,16 @@ def carry(reader: AudioReader, part: Path, layout: Layout, samples: int) -> Copi
     if is_lost or not _carry_positions(mask, part, layout.channels):
         copied.lost.append("channel positions")
     return copied
+
+
+@contextmanager
+def long_enough(target: Path, layout: Layout) -> Iterator[None]:
+    """Turn TooLong, as of `carry`, into QseError with the name of the target."""
+    try:
+        yield
+    except TooLong:
+        form = f"{target}: a {layout.format} file cannot be so long with its metadata"
+        raise QseError(f"{form}; name a .rf64 file") from None
 
 
 def _carry_markers(reader: AudioReader, part: Path, copied: Copied) -> None:

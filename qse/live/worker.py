@@ -9,6 +9,7 @@ import numpy as np
 from ..audio.clipping import ClipMeter
 from ..audio.file_mode import OWNER_ALONE
 from ..audio.formats import conversion_text
+from ..audio.metadata import long_enough
 from ..audio.resample import converted
 from ..audio.writer import write
 from ..errors import QseError
@@ -75,7 +76,8 @@ class Worker(Thread):
         job = FileJob(Path(source.name), to)
 
         def finish(part: Path, samples: int) -> None:
-            say(said, job, source.carry_into(part, layout, samples))
+            with long_enough(to, layout):
+                say(said, job, source.carry_into(part, layout, samples))
 
         written = write(
             *(to, first, layout, self._overwrite, source.is_live),

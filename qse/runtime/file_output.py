@@ -11,7 +11,6 @@ import numpy as np
 from ..audio.bit_rate import LOSSY, BitRate, settings
 from ..audio.channel_order import USUAL_MASKS, check_subwoofer
 from ..audio.checks import check_unchanged
-from ..audio.chunks import TooLong
 from ..audio.clipping import ClipMeter
 from ..audio.content import inspect, wrong_suffix
 from ..audio.copied_track import damage_of
@@ -20,7 +19,7 @@ from ..audio.ffmpeg_input import need_ffmpeg
 from ..audio.formats import Layout, conversion_text, suffix_of
 from ..audio.mapped_metadata import needs_strings
 from ..audio.media_writer import Sound, clips, supposed_mask, write_media
-from ..audio.metadata import carry, is_copied
+from ..audio.metadata import carry, is_copied, long_enough
 from ..audio.private_folder import private_folder
 from ..audio.reader import AudioReader
 from ..audio.resample import converted
@@ -124,12 +123,8 @@ def _write_audio(
         )
 
     def finish(part: Path, samples: int) -> None:
-        try:
-            copied = carry(source, part, layout, samples)
-        except TooLong:
-            form = f"{job.target}: a {layout.format} file cannot be so long"
-            raise QseError(f"{form} with its metadata; name a .rf64 file") from None
-        say(written, job, copied)
+        with long_enough(job.target, layout):
+            say(written, job, carry(source, part, layout, samples))
         check_unchanged(source.inspection, str(job))
         if options.keep_times:
             copy_times(written, job, part)
