@@ -37,6 +37,7 @@ class Mp4(Inspection):
     _fault: str | None = None
     _zeros = 0  # behind the last fragment
     _tables: Mapping[int, Tables] = MappingProxyType({})
+    _cut: frozenset[int] = frozenset()  # numbers of tracks that reach behind the end
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
@@ -46,6 +47,7 @@ class Mp4(Inspection):
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
         found._tables = tables_of(file)
+        found._cut = frozenset(index for index in found._tables if ends_early(file, index))
         if is_joined(file):
             found._fault = "another file begins behind the first"
         else:
@@ -68,9 +70,8 @@ class Mp4(Inspection):
             return "its tag iTunSMPB states other samples than its tables"
         if self._zeros > SLACK:
             return f"{self._zeros} zeros follow its last fragment, perhaps in place of others"
-        with self.path.open("rb") as opened:
-            if any(ends_early(opened, index) for index in self._tables):
-                return "its tables name sound behind its end: as much is missing, there or before"
+        if self._cut:
+            return "its tables name sound behind its end: as much is missing, there or before"
         is_extended = any(tables.is_extended for tables in self._tables.values())
         return super().missing_at_end(file) if is_extended else None
 
@@ -78,10 +79,9 @@ class Mp4(Inspection):
         if not track.sample_rate:
             return 0.0
         if tables := self._tables.get(track.index):
-            if len(tables.heard) > 1:  # ffmpeg reads no more of a file that ends between them
-                with self.path.open("rb") as file:
-                    if ends_early(file, track.index):
-                        return tables.kept
+            # ffmpeg reads no more of a file that ends between them
+            if len(tables.heard) > 1 and track.index in self._cut:
+                return tables.kept
             return tables.seconds(track.sample_rate)
         if self.media is None or self.media.pictures or len(self.media.tracks) > 1:
             return 0.0
