@@ -1,15 +1,17 @@
 """AAC files of frames with a header each (ADTS, ISO/IEC 13818-7, 6.2)."""
 
+import re
 from functools import cached_property
 
 from .damage_text import named, note
 from .file_bytes import FileBytes
 from .id3_frames import tag_size
 from .inspection import Inspection
-from .mp3_frames import Frames, behind_tags
+from .mp3_frames import Frames, behind_tags, holds_frames
 
 LENGTH = 1024  # samples of a block; a frame has one to four
 HEADER = 7  # bytes
+HEAD = re.compile(rb"\xff[\xf0\xf1\xf8\xf9]")  # how a frame begins
 RATES = (96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350)
 
 
@@ -44,7 +46,8 @@ class Adts(Inspection):
                     if at < 0:
                         break
                     continue
-                if behind_tags(data, end, at) < at:
+                is_swollen = not samples and holds_frames(data, 0, at, HEAD, _frame_bytes)
+                if behind_tags(data, end, at) < at or is_swollen:
                     note(holes, samples)
                 first = first or form
                 if form != first:
@@ -67,6 +70,10 @@ class Adts(Inspection):
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(self.frames.places(self.first_rate))
+
+
+def _frame_bytes(header: bytes) -> int:
+    return _frame(header[:HEADER])[0]
 
 
 def _frame(header: bytes) -> tuple[int, int, bytes]:

@@ -7,7 +7,7 @@ import re
 from .damage_text import named, note
 from .file_bytes import FileBytes
 from .inspection import Inspection
-from .mp3_frames import MOST_ZEROS, behind_tags
+from .mp3_frames import MOST_ZEROS, behind_tags, holds_frames
 from .mp3_header import MP3_RATES, frame_size
 
 # the first bytes of a frame: its sync word, version, and a bit rate
@@ -32,6 +32,8 @@ class Mp2(Inspection):
         with self.path.open("rb") as file:
             data = FileBytes(file)
             at = behind_tags(data, 0, len(data))
+            if holds_frames(data, 0, at, HEAD, lambda header: _frame_size(header[:4])):
+                note(places, "frames lie within the tag at its beginning")
             while at < len(data):
                 if size := _frame_size(data[at : at + 4]):
                     at += size

@@ -4,7 +4,7 @@ Files joined to one have tags between their frames; other bytes there are damage
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,6 +26,8 @@ FEW_ZEROS = 64  # bytes at its end: less than a tenth of a second of frames
 MOST_STUFFING = 16  # zeros between two frames; more are a hole, or the rest of a frame
 MOST_FALSE = 1 << 19  # places that look like a frame and are none
 MOST_LYRICS = (1 << 16) + 32  # bytes
+LONGEST_HEADER = 16  # bytes
+LONGEST_CHAIN = 1 << 20  # bytes before a frame in which others are looked for
 CHAIN = 4  # frames behind each other that are no coincidence
 APE = b"APETAGEX"
 LYRICS = re.compile(rb"LYRICSBEGIN.{0,65536}?LYRICS(?:200|END)", re.DOTALL)
@@ -89,13 +91,14 @@ def read_frames(path: Path, first: int = 0, stop: int | None = None) -> Frames:
     with path.open("rb") as file:
         data = FileBytes(file, first, stop)
         end = 0
-        before = data.behind_zeros(0, len(data))
-        if before > MOST_ZEROS:
-            note(holes, samples)
+        before = 0
         for at, size, length in _frames(data):
-            tagless = at - end > MOST_STUFFING and data.behind_zeros(end, at) == at
-            if behind_tags(data, end, at) < at or (end and tagless):
-                note(holes, samples)
+            if at > end:
+                zeros = _zeros_among_tags(data, end, at)
+                before = before if end else zeros
+                most = MOST_ZEROS if not end else FEW_ZEROS if zeros < at - end else MOST_STUFFING
+                if behind_tags(data, end, at) < at or zeros > most or holds_frames(data, end, at):
+                    note(holes, samples)
             end = at + size
             frame = data[at:end]
             if len(frame) < 4:  # the file became shorter
@@ -154,17 +157,57 @@ def behind_tags(data: FileBytes, at: int, stop: int) -> int:
     """Return where tags and zeros that begin at `at` end, `stop` at most."""
     while at < stop:
         before = at
-        at = data.behind_zeros(at, len(data))
-        head = data[at : at + 32]
-        at += tag_size(head) or next((size for name, size in TAGS if head.startswith(name)), 0)
-        if head.startswith(APE) and len(head) == 32:
-            at += 32 + (0 if head[23] & 0x20 == 0 else int.from_bytes(head[12:16], "little"))
-        is_text = data[at : at + 6] == b"LYRICS"
-        if is_text and (lyrics := LYRICS.match(data[at : at + MOST_LYRICS])):
-            at += lyrics.end()
+        at = _behind_tag(data, data.behind_zeros(at, len(data)))
         if at == before:
             return at
     return stop
+
+
+def _behind_tag(data: FileBytes, at: int) -> int:
+    """Return where the tag that begins at `at` ends, if one does."""
+    head = data[at : at + 32]
+    at += tag_size(head) or next((size for name, size in TAGS if head.startswith(name)), 0)
+    if head.startswith(APE) and len(head) == 32:
+        at += 32 + (0 if head[23] & 0x20 == 0 else int.from_bytes(head[12:16], "little"))
+    is_text = data[at : at + 6] == b"LYRICS"
+    lyrics = LYRICS.match(data[at : at + MOST_LYRICS]) if is_text else None
+    return at + (lyrics.end() if lyrics else 0)
+
+
+def _zeros_among_tags(data: FileBytes, at: int, stop: int) -> int:
+    """Return how many zeros lie before, between and behind the tags from `at` to `stop`."""
+    count = 0
+    while at < stop:
+        end = data.behind_zeros(at, stop)
+        count += end - at
+        at = _behind_tag(data, end)
+        if at == end:
+            break
+    return count
+
+
+def holds_frames(
+    data: FileBytes,
+    start: int,
+    stop: int,
+    head: re.Pattern[bytes] = HEAD,
+    size_of: Callable[[bytes], int] = lambda header: frame_form(header[:4])[0],
+) -> bool:
+    """Return whether two frames or more lead up to where tags from `start` on end: the size of one
+    is damaged then.
+
+    head: how frames begin. size_of: the bytes of one by its header, 0 for another.
+    """
+    tail = data[max(start, stop - LONGEST_CHAIN) : stop]
+    for found in head.finditer(tail):
+        at = found.start()
+        count = 0
+        while size := size_of(tail[at : at + LONGEST_HEADER]):
+            at += size
+            count += 1
+        if at == len(tail) and count > 1:
+            return True
+    return False
 
 
 def rate_of(header: bytes) -> int:

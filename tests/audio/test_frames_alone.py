@@ -148,3 +148,66 @@ def test_damaged_frames_of_mp3_in_wav(here, sound):
     ):
         path.write_bytes(changed)
         assert "is damaged" in outcome(path)[1]
+
+
+def tag(size: int, body: bytes = b"") -> bytes:
+    """Return an ID3v2 tag that states `size` bytes behind its header."""
+    digits = bytes(size >> shift & 0x7F for shift in (21, 14, 7, 0))
+    return b"ID3\4\0\0" + digits + body
+
+
+TITLE = b"TIT2\0\0\0\6\0\0\3Title"
+FORMS = {
+    "mp3": ("libmp3lame", b"\xff\xfb"),
+    "aac": ("aac", b"\xff\xf1"),
+    "mp2": ("mp2", b"\xff\xfd"),
+}
+
+
+def tagged_frames(here, sound, suffix: str) -> tuple[bytes, list[int]]:
+    """Return frames behind a tag of 118 bytes with padding, and where they begin."""
+    coder, sign = FORMS[suffix]
+    ffmpeg(
+        "-i", sound, "-ar", 48000, "-c:a", coder, "-b:a", "128k", "-id3v2_version", 0, f"a.{suffix}"
+    )
+    data = tag(118, TITLE).ljust(128, b"\0") + (here / f"a.{suffix}").read_bytes()
+    (here / f"a.{suffix}").write_bytes(data)
+    samples, said = outcome(here / f"a.{suffix}")
+    assert samples >= 6 * 32_000 and not said
+    ends = [128]
+    if suffix == "aac":
+        while ends[-1] < len(data):
+            head = data[ends[-1] :]
+            ends.append(ends[-1] + ((head[3] & 3) << 11 | head[4] << 3 | head[5] >> 5))
+    else:
+        ends += range(128 + 384, len(data), 384)
+    assert all(data[at:].startswith((sign, b"")) for at in ends[:-1])
+    return data, ends
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+@pytest.mark.parametrize("frames", [3, 12, 60])
+def test_a_tag_that_states_too_many_bytes(here, sound, suffix, frames):
+    """It takes frames for its own, and among them that which states the length."""
+    data, places = tagged_frames(here, sound, suffix)
+    (here / f"a.{suffix}").write_bytes(tag(places[frames] - 10) + data[10:])
+    said = outcome(here / f"a.{suffix}")[1]
+    assert "frames at 0.00 s" in said or "frames lie within the tag" in said
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+@pytest.mark.parametrize("begin", [40, 128])
+def test_zeros_in_place_of_the_first_frames_behind_a_tag(here, sound, suffix, begin):
+    data, places = tagged_frames(here, sound, suffix)
+    end = places[30]
+    (here / f"a.{suffix}").write_bytes(data[:begin] + bytes(end - begin) + data[end:])
+    assert outcome(here / f"a.{suffix}")[1]
+
+
+def test_zeros_in_place_of_the_first_frames_of_a_joined_file(here, sound):
+    data, places = tagged_frames(here, sound, "mp3")
+    joined = here / "joined.mp3"
+    joined.write_bytes(data + data)
+    assert outcome(joined)[0] >= 12 * 32_000 and not outcome(joined)[1]
+    joined.write_bytes(data + data[:128] + bytes(places[30] - 128) + data[places[30] :])
+    assert "bytes are no frames at 4.0" in outcome(joined)[1]
