@@ -63,9 +63,10 @@ def pipe_job(inputs: list[str], output: str | None, scratch: Path, overwrite: bo
         raise UsageError(
             f"-o {output}: standard input has no name to be given in a folder; name a file"
         )
-    if to_stream and not _is_device(output) and "stdout" in were_closed:
+    to_stdout = to_stream and not _is_device(output)
+    if to_stdout and "stdout" in were_closed:
         raise UsageError("standard output is closed: use -o FILE")
-    if to_stream and not _is_device(output) and sys.stdout.isatty():
+    if to_stdout and sys.stdout.isatty():
         raise UsageError(
             "standard output is a terminal: send it to a file or a program, or use -o FILE"
         )

@@ -46,7 +46,9 @@ class Adts(Inspection):
                     if at < 0:
                         break
                     continue
-                is_swollen = not samples and holds_frames(data, 0, at, HEAD, _frame_bytes)
+                is_swollen = not samples and holds_frames(
+                    data, 0, at, HEAD, lambda header: _frame(header)[0]
+                )
                 if behind_tags(data, end, at) < at or is_swollen:
                     note(holes, samples)
                 first = first or form
@@ -70,10 +72,6 @@ class Adts(Inspection):
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(self.frames.places(self.first_rate))
-
-
-def _frame_bytes(header: bytes) -> int:
-    return _frame(header[:HEADER])[0]
 
 
 def _frame(header: bytes) -> tuple[int, int, bytes]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .chunked import Chunked
 from .chunks import Dialect
-from .core_audio import mask_of
+from .core_audio import layout_in, mask_of
 from .formats import BYTES, frame_bytes
 from .inspection import SLOPPY
 from .stated_size import is_open
@@ -79,10 +79,7 @@ class Aiff(Chunked):
 
     @cached_property
     def channel_mask(self) -> int | None:
-        if self.container is None:
-            return None
-        chunk = self.container.find(b"chan") or self.container.find(b"CHAN")
-        return mask_of(self.container.body(chunk)) if chunk else None
+        return mask_of(layout_in(self.container))
 
     @classmethod
     def mapping_options(cls, place: str) -> list[str]:

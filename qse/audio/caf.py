@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .caf_packets import LONGEST_PACKET, Packets, contradiction, least_samples
 from .chunked import Chunked
 from .chunks import Dialect
-from .core_audio import bitmap, mask_of
+from .core_audio import bitmap, layout_in, mask_of
 from .file_edit import replace_bytes
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ class Caf(Chunked):
 
     @cached_property
     def channel_mask(self) -> int | None:
-        chunk = self.container.find(b"chan") if self.container else None
-        return mask_of(self.container.body(chunk)) if self.container and chunk else None
+        return mask_of(layout_in(self.container))
 
     def state_mask(self, mask: int, channels: int) -> bool:
         sound = self.container.sound if self.container else None

@@ -10,6 +10,7 @@ from .bytes_behind import bytes_behind
 from .chunk_copy import chunk_names, copy_chunks
 from .chunks import MOST, W64_RIFF, Container, Dialect, is_identifier, read_container
 from .copied import Copied
+from .core_audio import layout_in
 from .id3 import front_end
 from .id3_frames import repeated_frames
 from .inspection import HEAD, SLOPPY, Inspection
@@ -48,8 +49,8 @@ class Chunked(Inspection):
         found.container = read_container(path, file, dialect, begin)
         found._unread = found._bytes_unread(file)
         found._lacks = 0 if begin else found._bytes_lacking(head)
-        chunk = found.container.find(b"chan") or found.container.find(b"CHAN")
-        found.has_other_positions = bool(chunk) and found.channel_mask is None
+        has_layout = layout_in(found.container) is not None
+        found.has_other_positions = has_layout and found.channel_mask is None
         return found
 
     @classmethod

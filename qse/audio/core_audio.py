@@ -1,5 +1,7 @@
 """Read the channel layouts of Core Audio, which CAF and AIFF files have in a chunk `chan`."""
 
+from .chunks import Container
+
 BITMAP = 0x10000  # kinds of channel layout
 DESCRIPTIONS = 0
 MASKS = {  # by the other kinds, where the order of the channels is that of the bits
@@ -12,9 +14,17 @@ MASKS = {  # by the other kinds, where the order of the channels is that of the 
 NOWHERE = (147, 0xFFFF)  # upper halves of kinds of channels without positions
 
 
-def mask_of(body: bytes) -> int | None:
+def layout_in(container: Container | None) -> bytes | None:
+    """Return the channel layout of a file, None if it has none."""
+    chunk = (container.find(b"chan") or container.find(b"CHAN")) if container else None
+    return container.body(chunk) if container and chunk else None
+
+
+def mask_of(body: bytes | None) -> int | None:
     """Return the channel mask that a channel layout states, 0 for channels without positions, None
-    if it is no mask."""
+    if it is no mask, or there is no layout."""
+    if body is None:
+        return None
     kind = int.from_bytes(body[:4], "big")
     count = int.from_bytes(body[8:12], "big")
     if kind == BITMAP:

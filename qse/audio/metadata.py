@@ -109,10 +109,8 @@ def _all_lost(source: Inspection) -> Copied:
 def _is_coded_alike(reader: AudioReader, layout: Layout) -> bool:
     """Return whether the format chunk of the source holds for a file with this layout."""
     original = reader.layout
-    same = all(
-        getattr(original, name) == getattr(layout, name)
-        for name in ("subtype", "endian", "channels")
-    )
+    same = (original.subtype, original.endian) == (layout.subtype, layout.endian)
+    same = same and original.channels == layout.channels
     return same and original.subtype in PLAIN and reader.media is None
 
 

@@ -32,7 +32,7 @@ class Mp2(Inspection):
         with self.path.open("rb") as file:
             data = FileBytes(file)
             at = behind_tags(data, 0, len(data))
-            if holds_frames(data, 0, at, HEAD, lambda header: _frame_size(header[:4])):
+            if holds_frames(data, 0, at, HEAD, _frame_size):
                 note(places, "frames lie within the tag at its beginning")
             while at < len(data):
                 if size := _frame_size(data[at : at + 4]):

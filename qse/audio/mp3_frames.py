@@ -96,8 +96,7 @@ def read_frames(path: Path, first: int = 0, stop: int | None = None) -> Frames:
             if at > end:
                 zeros = _zeros_among_tags(data, end, at)
                 before = before if end else zeros
-                most = MOST_ZEROS if not end else FEW_ZEROS if zeros < at - end else MOST_STUFFING
-                if behind_tags(data, end, at) < at or zeros > most or holds_frames(data, end, at):
+                if _is_hole(data, end, at, zeros):
                     note(holes, samples)
             end = at + size
             frame = data[at:end]
@@ -174,6 +173,14 @@ def _behind_tag(data: FileBytes, at: int) -> int:
     return at + (lyrics.end() if lyrics else 0)
 
 
+def _is_hole(data: FileBytes, start: int, stop: int, zeros: int) -> bool:
+    """Return whether what lies before the first frame (start: 0), or between two, is more than tags
+    and a few zeros, of which there are so many."""
+    between = FEW_ZEROS if zeros < stop - start else MOST_STUFFING
+    most = between if start else MOST_ZEROS
+    return zeros > most or behind_tags(data, start, stop) < stop or holds_frames(data, start, stop)
+
+
 def _zeros_among_tags(data: FileBytes, at: int, stop: int) -> int:
     """Return how many zeros lie before, between and behind the tags from `at` to `stop`."""
     count = 0
@@ -191,7 +198,7 @@ def holds_frames(
     start: int,
     stop: int,
     head: re.Pattern[bytes] = HEAD,
-    size_of: Callable[[bytes], int] = lambda header: frame_form(header[:4])[0],
+    size_of: Callable[[bytes], int] = lambda header: frame_form(header)[0],
 ) -> bool:
     """Return whether two frames or more lead up to where tags from `start` on end: the size of one
     is damaged then.

@@ -52,9 +52,9 @@ class FileInput:
         with ExitStack() as stack:
             self.origin = stack.enter_context(held_input(path, self.name))
             with open_audio(self.origin, self.name) as source:
-                self.layout: Layout = source.layout
-                self._inspection = source.inspection
+                self._first = source  # what it has found is asked for, its samples are not
             self._held = stack.pop_all()
+        self.layout: Layout = source.layout
         self.sample_rate = self.layout.sample_rate
         self.channels = self.layout.channels
         self.blocksize = block_of(block, self.sample_rate)
@@ -80,14 +80,12 @@ class FileInput:
     def layout_for(self, target: Path, channels: int) -> Layout:
         """Return the layout of a file `target` for enhanced sound of so many channels: that of this
         file, as far as possible. Raises QseError if its format cannot hold that."""
-        with open_audio(self.origin, self.name) as source:
-            return replace(sound_layout(source, target), channels=channels)
+        return replace(sound_layout(self._first, target), channels=channels)
 
     def carry_into(self, part: Path, layout: Layout, samples: int) -> Copied:
         """Give `part`, a file of enhanced sound with this layout and so many samples per channel,
         the metadata and channel positions of this one; return what is lost."""
-        with open_audio(self.origin, self.name) as source:
-            return carry(source, part, layout, samples)
+        return carry(self._first, part, layout, samples)
 
     @property
     def buffered(self) -> float:
@@ -103,7 +101,7 @@ class FileInput:
         `stop`. Raises QseError if the file is not as it was."""
         with open_audio(self.origin, self.name) as source:
             source.inspection.named = self.path
-            check_unchanged(self._inspection, self.name)
+            check_unchanged(self._first.inspection, self.name)
             begin = monotonic()
             for block in _cut(source.blocks(), self.blocksize):
                 self.samples += len(block)
