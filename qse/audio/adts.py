@@ -1,6 +1,7 @@
 """AAC files of frames with a header each (ADTS, ISO/IEC 13818-7, 6.2)."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 
 from .damage_text import named, note
@@ -38,14 +39,7 @@ class Adts(Inspection):
         with self.path.open("rb") as file:
             data = FileBytes(file)
             end = tag_size(data[:10])
-            at = end
-            while at < len(data):
-                size, length, form = _frame(data[at : at + HEADER])
-                if not size or (at > end and not _frame(data[at + size : at + size + HEADER])[0]):
-                    at = data.find(b"\xff", at + 1)
-                    if at < 0:
-                        break
-                    continue
+            for at, size, length, form in _frames(data):
                 is_swollen = not samples and holds_frames(
                     data, 0, at, HEAD, lambda header: _frame(header)[0]
                 )
@@ -55,8 +49,7 @@ class Adts(Inspection):
                 if form != first:
                     note(changes, samples)
                     first = form
-                at += size
-                end = at
+                end = at + size
                 samples += length
             if behind_tags(data, end, len(data)) < len(data):
                 note(holes, samples)
@@ -65,13 +58,28 @@ class Adts(Inspection):
     @property
     def first_rate(self) -> int:
         with self.path.open("rb") as file:
-            file.seek(tag_size(file.read(10)))
-            header = file.read(HEADER)
-        index = header[2] >> 2 & 15 if len(header) == HEADER else 0
+            data = FileBytes(file)
+            at = next((at for at, *_ in _frames(data)), len(data))
+            header = data[at : at + HEADER]
+        index = header[2] >> 2 & 15 if header else 0
         return RATES[index] if index < len(RATES) else RATES[0]
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(self.frames.places(self.first_rate))
+
+
+def _frames(data: FileBytes) -> Iterator[tuple[int, int, int, bytes]]:
+    """Yield offset, bytes, samples, and what must not change, of each frame."""
+    at = tag_size(data[:10])
+    end = at
+    while 0 <= at < len(data):
+        size, length, form = _frame(data[at : at + HEADER])
+        if not size or (at > end and not _frame(data[at + size : at + size + HEADER])[0]):
+            at = data.find(b"\xff", at + 1)
+            continue
+        yield at, size, length, form
+        at += size
+        end = at
 
 
 def _frame(header: bytes) -> tuple[int, int, bytes]:

@@ -51,7 +51,7 @@ class Inspection(HeldFile):
     states_all: bool = False  # whether no more sound is there than `stated_seconds`
     muxer: ClassVar[str | None] = None  # of ffmpeg, where it maps metadata into this family
     copies_to: ClassVar[tuple[str, ...]] = ()  # families to which metadata are copied byte by byte
-    has_times: ClassVar[bool] = True  # whether ffmpeg finds time stamps in such files
+    has_times: bool = True  # whether ffmpeg finds time stamps that place the samples
     closes_jumps: bool = False  # whether it goes on without a gap where they jump far or back
     is_in_vorbis_order: bool = False  # whether its channels are, as libsndfile reads them
     states_positions: ClassVar[bool] = False  # whether `channel_mask` knows what a file states

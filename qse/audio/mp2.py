@@ -38,6 +38,8 @@ class Mp2(Inspection):
                 if size := _frame_size(data[at : at + 4]):
                     at += size
                     frames += 1
+                    if at > len(data):
+                        note(places, "its last frame is cut")
                     continue
                 behind = _next_frame(data, at)
                 zeros = data.behind_zeros(at, len(data)) - at

@@ -47,6 +47,8 @@ class Mp4(Inspection):
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
         found._tables = tables_of(file)
+        # of HE-AAC, ffmpeg counts the samples that it leaves out at half their rate
+        found.has_times = not any(tables.tagged for tables in found._tables.values())
         found._cut = frozenset(index for index in found._tables if ends_early(file, index))
         if is_joined(file):
             found._fault = "another file begins behind the first"

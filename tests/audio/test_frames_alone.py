@@ -7,6 +7,7 @@ from audio_files import make, outcome, tone
 from tagged_files import ffmpeg, needs_ffmpeg, needs_sox
 
 from qse.audio.mp3_frames import read_frames
+from qse.audio.reader import open_audio
 
 pytestmark = needs_ffmpeg
 FRAME = 33  # bytes of GSM
@@ -45,6 +46,15 @@ def test_aac_that_begins_within_a_frame(here, sound, missing):
     data = (here / "a.aac").read_bytes()
     (here / "a.aac").write_bytes(data[missing:])
     assert "bytes are no frames at 0.00 s" in outcome(here / "a.aac")[1]
+    with open_audio(here / "a.aac", salvage=True) as source:
+        assert source.layout.sample_rate == 16000
+
+
+def test_mp2_whose_last_frame_is_cut(here, sound):
+    ffmpeg("-i", sound, "-ar", 16000, "a.mp2")
+    data = (here / "a.mp2").read_bytes()
+    (here / "a.mp2").write_bytes(data[:-5])
+    assert "its last frame is cut" in outcome(here / "a.mp2")[1]
 
 
 def test_mp3_that_was_begun_again(here):

@@ -3,6 +3,7 @@ that names a part of the sound is legal."""
 
 import struct
 from dataclasses import replace
+from pathlib import Path
 
 import audio_files
 import numpy as np
@@ -13,6 +14,7 @@ from tagged_files import ffmpeg, needs_ffmpeg
 from qse.audio.mp4_times import Tables, tables_of
 from qse.audio.reader import open_audio
 
+RECORDED = Path(__file__).parents[1] / "recorded"
 SECONDS = 4
 # of a file that ffmpeg writes: 30 s at 16 kHz, with an encoder that begins 1,024 samples earlier
 WHOLE = Tables(1000, 16000, 30_000, ((30_000, 1024, 1),), 30 * 16000 + 1024, 0.0)
@@ -278,6 +280,17 @@ def test_a_tag_of_the_samples_to_be_left_out(path):
         file["----:com.apple.iTunes:iTunSMPB"] = [text.encode()]
         file.save()
         assert ("iTunSMPB" in outcome(path.parent / "b.m4a")[1]) is said
+
+
+@needs_ffmpeg
+def test_he_aac_without_an_edit_list():
+    """ffmpeg counts samples to be left out at half their rate, and a gap was filled in their place.
+    The file, by fdkaac 1.0.7: a tone from 0.5 to 0.6 s; the decoder adds 0.06 s."""
+    with open_audio(RECORDED / "he-aac.m4a") as file:
+        heard = np.concatenate(list(file.blocks()))[:, 0]
+        assert not file.damage
+    tone = np.flatnonzero(np.abs(heard) > 0.1)[[0, -1]] / 16000
+    np.testing.assert_allclose(tone, [0.56, 0.66], atol=0.01)
 
 
 def test_edit_lists_as_long_as_the_picture():
