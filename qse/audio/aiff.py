@@ -6,6 +6,7 @@ import struct
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .checks import UNCHECKED
 from .chunked import Chunked
 from .chunks import Dialect
 from .core_audio import layout_in, mask_of
@@ -16,8 +17,18 @@ from .stated_size import is_open
 if TYPE_CHECKING:
     import soundfile
 
+    from .probe import Track
+
 OFFSETS = struct.Struct(">II")  # with which the chunk of samples begins: of these, and of blocks
 BESIDE = OFFSETS.size
+COMMON = struct.Struct(">HIH")  # channels, samples or blocks of each, bits of a sample
+# bytes of a block of a channel, and for how many samples the header counts one
+BLOCKS = {"IMA_ADPCM": (34, 1), "GSM610": (33, 160)}
+IMA = b"ima4"
+IMA_BLOCK = 64  # samples
+# codings of which the header counts the samples
+COUNTED = b"NONE twos sowt raw  in24 in32 fl32 FL32 fl64 FL64 alaw ALAW ulaw ULAW GSM ".split(b" ")
+MOST_BEHIND = 4096  # bytes of further samples, which fill the last block of a disk
 AIFF = Dialect("AIFF", (b"COMM", b"SSND", b"FVER", b"PEAK"), "big", sound=b"SSND")
 
 
@@ -30,6 +41,7 @@ class Aiff(Chunked):
     copies_to = ("AIFF",)
     muxer = "aiff"
     holds_cover = True
+    states_all = True
 
     @classmethod
     def recognise(cls, head: bytes) -> str | None:
@@ -41,9 +53,9 @@ class Aiff(Chunked):
         if damage := super().hidden_damage(file):
             return damage
         lacking = self._lacking(file)
-        if lacking * frame_bytes(file.channels, file.subtype) <= SLOPPY:
-            return self._later
-        return f"its header states {lacking} more samples than can be read"
+        if lacking * frame_bytes(file.channels, file.subtype) > SLOPPY:
+            return f"its header states {lacking} more samples than can be read"
+        return self._other_count(file) or self._later
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return super().skipped_damage(sample_rate) or self._later
@@ -67,15 +79,54 @@ class Aiff(Chunked):
         lacking = self._lacking(file) * frame_bytes(file.channels, file.subtype)
         return max(missing, lacking), stated - BESIDE
 
+    def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
+        is_unknown = file is not None and file.subtype.startswith("DWVW")
+        return UNCHECKED if is_unknown else super().missing_at_end(file)
+
+    def stated_seconds(self, track: Track) -> float:
+        channels, count, bits = COMMON.unpack(self._common[:8].ljust(8, b"\0"))
+        if not track.sample_rate or is_open(count * channels * -(-bits // 8)):
+            return 0.0
+        coding = self._common[18:22] or COUNTED[0]
+        return count * (IMA_BLOCK if coding == IMA else coding in COUNTED) / track.sample_rate
+
+    @property
+    def _common(self) -> bytes:
+        """Return the body of the chunk that states count, channels and coding of the samples."""
+        chunk = self.container.find(b"COMM") if self.container else None
+        return self.container.body(chunk) if self.container and chunk else b""
+
+    @property
+    def _count(self) -> int:
+        """Return how many samples, or blocks, per channel the header counts."""
+        return int.from_bytes(self._common[2:6], "big")
+
     def _lacking(self, file: soundfile.SoundFile) -> int:
         """Return how many samples per channel are fewer than the header counts."""
-        chunk = self.container.find(b"COMM") if self.container else None
-        if self.container is None or chunk is None or file.subtype not in BYTES:
+        is_unknown = is_open(self._count * frame_bytes(file.channels, file.subtype))
+        if file.subtype not in BYTES or is_unknown:
             return 0
-        stated = int.from_bytes(self.container.body(chunk)[2:6], "big")
-        if is_open(stated * frame_bytes(file.channels, file.subtype)):
-            return 0
-        return max(0, stated - file.frames)
+        return max(0, self._count - file.frames)
+
+    def _other_count(self, file: soundfile.SoundFile) -> str | None:
+        """Return in words that the header counts other samples, or blocks, than are there."""
+        sound = self.container.sound if self.container else None
+        if not self._count or sound is None:
+            return None
+        if file.subtype in BYTES:
+            behind = file.frames - self._count
+            if behind * frame_bytes(file.channels, file.subtype) <= MOST_BEHIND:
+                return None
+            return f"its header states {self._count} samples, and {file.frames} are there"
+        if file.subtype not in BLOCKS:
+            return None
+        size, samples = BLOCKS[file.subtype]
+        stated = -(-self._count // samples)
+        there = (sound.size - BESIDE) // (size * file.channels)
+        # libsndfile divides those of ADPCM by the channels
+        if min(abs(stated - there), abs(stated - there // file.channels)) <= 1:
+            return None
+        return f"its header states {stated} blocks for a channel, and {there} are there"
 
     @cached_property
     def channel_mask(self) -> int | None:

@@ -20,13 +20,13 @@ from .probe import SURE, Media, Track
 from .suffixes import FOREIGN
 from .time_stamps import (
     CLOSING,
-    REPORTING,
     TELLING,
     all_tracks,
     closed_text,
     displaced_text,
     errors,
     jumps_text,
+    reporting,
     timing,
     unread,
 )
@@ -75,7 +75,7 @@ class FfmpegDecoder:
         options = [*all_tracks(self.inspection), "-map", f"0:a:{track - 1}"]
         options += timing(self.inspection, found)
         options += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
-        options = [*REPORTING, *CHECKSUMS, *CLOSING, *input_file(path), *options]
+        options = [*reporting(self.inspection), *CHECKSUMS, *CLOSING, *input_file(path), *options]
         self._child = Child("ffmpeg", options, TELLING)
         try:
             channels, rate, self.channel_mask = _read_header(self._child)
@@ -165,11 +165,10 @@ class FfmpegDecoder:
             yield "it does not begin like a file of its name" if is_named else UNCHECKED
         yield self.inspection.missing_at_end(None)
         yield from unread(printed, self._track.index)
+        yield closed_text(printed, self._track.index)
         if read is None:
             return
         seconds = read / self.layout.sample_rate
-        if self.inspection.closes_jumps:
-            yield closed_text(self._track, seconds)
         stated = self.inspection.stated_seconds(self._track)
         missing = stated - seconds
         if missing > TOLERATED:

@@ -51,6 +51,11 @@ BYTES = {
     "DOUBLE": 8,
 }
 
+MOST_BYTES = {  # of samples; the count of WAV and AIFF has 32 bits, that of a block of VOC 24
+    **dict.fromkeys(("WAV", "WAVEX", "AIFF"), (1 << 32) - (1 << 16)),
+    "VOC": (1 << 24) - (1 << 8),
+}
+
 
 def frame_bytes(channels: int, subtype: str) -> int:
     """Return the bytes of one sample of every channel; for a subtype that is not in BYTES an
@@ -187,11 +192,9 @@ class Layout:
 
     @property
     def longest(self) -> float:
-        """Return the most samples per channel that a file can hold: WAV and AIFF count their
-        bytes in 32 bits."""
-        if self.format not in ("WAV", "WAVEX", "AIFF"):
-            return math.inf
-        return ((1 << 32) - (1 << 16)) // frame_bytes(self.channels, self.subtype)
+        """Return the most samples per channel that a file can hold."""
+        most = MOST_BYTES.get(self.format)
+        return most // frame_bytes(self.channels, self.subtype) if most else math.inf
 
     def to(self, target: Path) -> "Layout":
         """Return the layout for `target`, made from a file with this one: the same, or the nearest

@@ -123,16 +123,16 @@ class Ogg(OtherOgg):
 
     def announced(self, file: soundfile.SoundFile) -> int | None:
         """Return the samples up to the position on the last page."""
-        seconds = self.pages.seconds
+        seconds = None if self.pages.has_pauses else self.pages.seconds
         return None if seconds is None else max(file.frames, round(seconds * file.samplerate))
 
     def has_more(self, file: soundfile.SoundFile) -> bool:
-        """Return whether there are several streams, files joined to one, or samples before the
-        begin, in place of which libsndfile leaves out as many at the end."""
+        """Return whether there are several streams, files joined to one, pauses, or samples before
+        the begin, in place of which libsndfile leaves out as many at the end."""
         return self.is_read_in_part(file) or self.pages.is_joined
 
     def is_read_in_part(self, file: soundfile.SoundFile) -> bool:
-        return self.tracks > 1 or self._begins_before
+        return self.tracks > 1 or self.pages.has_pauses or self._begins_before
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         return self.skipped_damage(file.samplerate)

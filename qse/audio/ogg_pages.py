@@ -8,9 +8,11 @@ from pathlib import Path
 
 from .damage_text import note
 from .file_bytes import FileBytes
+from .ogg_durations import Durations
 from .ogg_page import HEADER, page_at, rate_of, size_at
 
 MOST_CHECKED = 1 << 20
+JUMP = 0.1  # seconds
 BEGIN = 2  # flags of a page
 END = 4
 
@@ -22,7 +24,7 @@ class Stream:
     `rate`: samples per second, 0 if unknown; `skipped`: samples at the beginning that are not
     heard; `position`: samples up to the last page; `expected`: number of the next page, which holds
     while the file has no more `losses` than these; `ended`: whether the last page is marked as the
-    last.
+    last; `durations`: of its packets.
     """
 
     rate: int = 0
@@ -31,6 +33,7 @@ class Stream:
     expected: int | None = None
     losses: int = 0
     ended: bool = False
+    durations: Durations = field(default_factory=Durations)
 
 
 @dataclass
@@ -42,6 +45,7 @@ class Pages:
     places: list[str] = field(default_factory=list)
     early: bool = False
     is_joined: bool = False  # whether a stream begins behind pages with sound of another one
+    has_pauses: bool = False  # whether a position is later than the packets before it last
     losses: int = 0  # damaged pages, whose streams and numbers are unknown
     _has_begun: bool = False
     _seconds: float = 0.0
@@ -71,6 +75,8 @@ class Pages:
         number = int.from_bytes(page[18:22], "little")
         begins = bool(page[5] & BEGIN)
         stream = self.streams.setdefault(page[14:18], Stream())
+        stream.durations = Durations() if begins else stream.durations
+        lasts = stream.durations.samples(page)
         self.is_joined |= begins and self._has_begun
         self._has_begun |= not begins
         if begins:
@@ -84,6 +90,9 @@ class Pages:
         if position >= 0:  # a packet ends on this page
             if stream.rate and position < stream.position and not begins:
                 self.damaged("positions go back")  # decoders leave out what lies behind
+            if lasts is not None and stream.position and not self.places:
+                later = position - stream.position - lasts
+                self.has_pauses |= later > JUMP * stream.rate
             stream.position = position
         elif min(page[HEADER : HEADER + page[26]], default=255) < 255:
             self.damaged("a position is missing")

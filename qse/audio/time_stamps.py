@@ -10,8 +10,6 @@ from .probe import Track
 if TYPE_CHECKING:
     from .inspection import Inspection
 
-# every message, with its level in front of it
-REPORTING = ("-nostats", "-v", "repeat+level+verbose")
 # the parts of ffmpeg that speak; tags and names of files may hold the same words, further on
 BEGIN = rb"(?m:^)(?:\[[^]\n]* @ [0-9a-fx]+\] )*"
 LEVEL = re.compile(BEGIN + rb"\[(?:error|fatal|panic)\] ")
@@ -25,11 +23,17 @@ CORRUPT = re.compile(BEGIN + rb"\[warning\] .*: corrupt input packet in stream (
 # of the frames that come from here on
 FORM = re.compile(BEGIN + rb"\[verbose\] tb:\S+ samplefmt:\S+ samplerate:\d+ chlayout:")
 LATER = re.compile(BEGIN + rb"\[warning\] New audio stream")
-# of all messages, those that tell of damage
-TELLING = re.compile(b"|".join(one.pattern for one in (LEVEL, FILLED, CORRUPT, FORM, LATER)))
 # s; where they jump further, streams are joined, and ffmpeg goes on without a gap
 CLOSING = ("-dts_delta_threshold", "60")
-CLOSED = 1.0  # seconds; ffprobe's guess of the length is not exact
+# such a jump of a stream in microseconds; versions before 6 say it on the level debug alone
+CLOSED = re.compile(
+    rb"(?m:^)(?:\[aist#0:(\d+)/[^]\n]*\] )?\[(?:debug|warning)\] timestamp discontinuity "
+    rb"(?:for stream #0:(\d+) )?[^\n]*: (\d+), new offset"
+)
+# of all messages, those that tell of damage
+TELLING = re.compile(
+    b"|".join(one.pattern for one in (LEVEL, FILLED, CORRUPT, FORM, LATER, CLOSED))
+)
 SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
 
 
@@ -45,6 +49,12 @@ def timing(inspection: "Inspection", track: Track | None) -> list[str]:
     if inspection.has_times or not track:
         return ["-af", "aresample=async=1:first_pts=0", *rate]
     return [*rate, "-ac", str(track.channels)] if 0 < track.channels < 3 else rate
+
+
+def reporting(inspection: "Inspection") -> list[str]:
+    """Return the options by which ffmpeg says what it leaves out or puts in."""
+    level = "debug" if inspection.closes_jumps else "verbose"
+    return ["-nostats", "-v", f"repeat+level+{level}"]
 
 
 def all_tracks(inspection: "Inspection") -> list[str]:
@@ -98,15 +108,18 @@ def unread(printed: bytes, index: int) -> Iterator[str]:
         yield "sound of another track begins within it, and is left out"
 
 
-def closed_text(track: Track, seconds: float) -> str | None:
-    """Return in words that less of a track was read than lies between its time stamps, None if all
-    was. seconds: what was read."""
-    missing = track.lasts - seconds
-    if missing < CLOSED:
+def closed_text(printed: bytes, index: int) -> str | None:
+    """Return in words that ffmpeg went on without a gap where time stamps of the track `index`
+    jump, None if it did not. It says the same jump repeatedly where pictures jump later."""
+    jumps = [
+        int(jump)
+        for later, earlier, jump in CLOSED.findall(printed)
+        if int(later or earlier) == index
+    ]
+    if not jumps:
         return None
-    return (
-        f"where its time stamps jump, {missing:.2f} s are left out, which pictures may still have"
-    )
+    missing = f"{max(jumps) / 1_000_000:.2f} s or more are left out"
+    return f"where its time stamps jump, {missing}, which pictures may still have"
 
 
 def filled(printed: bytes, sample_rate: int) -> dict[bytes, float]:

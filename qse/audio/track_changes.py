@@ -1,8 +1,8 @@
 """Say what is not the same in the tracks of a file that ffmpeg has made of another one."""
 
 from .probe import Media
-from .time_stamps import CLOSED
 
+CLOSED = 1.0  # seconds; ffprobe's guess of the length is not exact
 APART = 0.2  # seconds, of tracks that began together: more than the delay of an encoder
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import soundfile
 from audio_files import make, tone
+from tagged_files import ffmpeg, needs_ffmpeg
 
 from qse.audio.formats import Layout, format_of
 from qse.audio.reader import AudioFile
@@ -69,3 +70,14 @@ def test_rates_at_which_the_encoder_of_vorbis_would_end_the_process():
     layout = Layout(384_000, 1, "WAV", "PCM_16", "FILE", {})
     assert layout.to(Path("a.ogg")).sample_rate == 192_000
     assert layout.to(Path("a.flac")).sample_rate == 384_000
+
+
+@needs_ffmpeg
+def test_longest_voc_is_read_whole_by_others(tmp_path):
+    layout = Layout(44100, 2, "VOC", "PCM_16", "FILE", {})
+    samples = int(layout.longest)
+    write(tmp_path / "a.voc", [np.zeros((samples, 2), np.float32)], layout)
+    ffmpeg("-i", tmp_path / "a.voc", tmp_path / "b.wav")
+    assert soundfile.info(tmp_path / "b.wav").frames == samples
+    with pytest.raises(QseError, match="a VOC file cannot be so long"):
+        write(tmp_path / "b.voc", [np.zeros((samples + 1, 2), np.float32)], layout)

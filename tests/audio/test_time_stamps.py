@@ -1,6 +1,7 @@
 """Time stamps that jump or begin anew within a file: sound and pictures stay together, and what is
 put in or left out is said."""
 
+import math
 import subprocess
 from itertools import pairwise
 
@@ -79,8 +80,29 @@ def test_jumps_of_more_than_a_minute_are_closed_and_said(tmp_path, way):
     assert outcome(tmp_path / "whole")[1] == ""
     read, said = outcome(tmp_path / "paused")
     assert read == pytest.approx(14 * 16000, abs=4800)
-    missing = float(said.split("where its time stamps jump, ")[1].split(" s are left out")[0])
+    missing = float(said.split("where its time stamps jump, ")[1].split(" s or more are left")[0])
     assert missing == pytest.approx(90 - read / 16000, abs=0.2)
+    assert "s or more are left out" in outcome(tmp_path / "paused", stop=8 * 16000)[1]
+    whole = (tmp_path / "whole").read_bytes()
+    if muxer == "mpegts":  # whose times begin anew
+        (tmp_path / "joined").write_bytes((tmp_path / "paused").read_bytes() + whole)
+        assert "s or more are left out" in outcome(tmp_path / "joined")[1]
+
+
+@pytest.mark.parametrize("codec", ["libopus", "libvorbis"])
+def test_a_pause_in_opus_and_vorbis(here, codec):
+    """libsndfile reads packet behind packet, whatever their positions."""
+    bursts_at = "between(t,1,1.2)+between(t,8,8.2)"
+    sound = f"aevalsrc='0.1*sin(2000*t)*(1+4*({bursts_at}))':s=48000:d=10"
+    pause = "aselect='not(between(t,3,6))'"
+    ffmpeg("-f", "lavfi", "-i", sound, "-af", pause, "-c:a", codec, "a.mka")
+    ffmpeg("-i", "a.mka", "-c", "copy", "a.ogg")
+    for stop in (9, math.inf):
+        with open_audio(here / "a.ogg") as file:
+            heard = np.concatenate(list(file.blocks(48000 * stop)))[:, 0]
+            assert "s of silence were put in" in file.damage
+        loud = np.flatnonzero(np.abs(heard) > 0.3) / 48000
+        np.testing.assert_allclose(loud[[0, -1]], [1.0, 8.2], atol=0.05)
 
 
 def test_pictures_whose_times_are_closed_up_are_said(here, command):
