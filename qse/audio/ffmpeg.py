@@ -33,7 +33,8 @@ from .time_stamps import (
 
 CHECKSUMS = ("-err_detect", "crccheck")  # of WavPack, TTA and others, which it else ignores
 MORE = 0.1  # seconds by which there may be more than stated
-TOLERATED = 0.04  # seconds by which a header may state too much: a frame
+TOLERATED = 0.04  # seconds by which a header may state too much, or a frame of AAC
+FRAME = 1025  # samples of it, rounded up
 OF_PICTURES = b"max pixel count"
 # by codec; others by the bits of a sample
 SUBTYPES = {"pcm_f32": "FLOAT", "pcm_f64": "DOUBLE", "pcm_u8": "PCM_U8"}
@@ -171,7 +172,7 @@ class FfmpegDecoder:
         seconds = read / self.layout.sample_rate
         stated = self.inspection.stated_seconds(self._track)
         missing = stated - seconds
-        if missing > TOLERATED:
+        if missing > min(MORE, max(TOLERATED, FRAME / self.layout.sample_rate)):
             yield f"its header states {missing:.2f} s more than there are"
         if stated and -missing > MORE and self.inspection.states_all:
             yield f"its header states {-missing:.2f} s less than there are"

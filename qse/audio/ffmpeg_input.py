@@ -22,8 +22,15 @@ PLAYLIST = (
 )
 REASONS = {  # printed by ffmpeg -> what it means
     b"not on whitelist": PLAYLIST,
+    b"Not detecting m3u8": PLAYLIST,  # since version 7
     b"max pixel count": f"it holds a picture of more than {MOST_PIXELS} pixels",
 }
+
+# what ffmpeg prints behind the message that says why
+FOLLOWING = re.compile(
+    r"Terminating thread|Task finished with error|Nothing was written into output|"
+    r"Error (?:muxing|submitting|sending)|Could not open encoder before|Conversion failed"
+)
 
 
 def program(name: str) -> str | None:
@@ -66,4 +73,5 @@ def last_message(said: bytes) -> str:
         if sign in said:
             return reason
     lines = said.decode(errors="replace").strip().splitlines()
-    return re.sub(r"\[[^]]* @ 0x[0-9a-f]+\] |file:.*?: ", "", lines[-1]) if lines else ""
+    telling = [line for line in lines if not FOLLOWING.search(line)] or lines
+    return re.sub(r"\[[^]]* @ 0x[0-9a-f]+\] |file:.*?: ", "", telling[-1]) if lines else ""

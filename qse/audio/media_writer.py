@@ -75,12 +75,14 @@ def write_media(
         options += input_file(sound.path)
     options += all_tracks(source)
     options += chapter_options(media.chapters, 1 + len(sounds), folder)
-    options += _pictures(source.path, media, form, folder)
+    options += _pictures(media, form)
     enhanced = {sound.number: place for place, sound in enumerate(sounds, start=1)}
     for number, track in enumerate(media.tracks):
         options += _track(number, track, enhanced.get(number), form, kbit)
     if form.has_subtitles:
         options += ["-map", "0:s?", *_described("s", media.subtitles)]
+    # behind all others: since version 7, ffmpeg writes packets into those in front of coded sound
+    options += _attachments(source.path, media, form, folder)
     dropped = list(filter(is_loudness, {**_first(media), **media.tags}))
     options += ["-c:v", "copy", "-c:s", "copy", "-c:t", "copy", *_metadata(media, dropped)]
     options += form_options(source, target)
@@ -192,21 +194,26 @@ def _track(
     return [*options, *described]
 
 
-def _pictures(source: Path, media: Media, form: MediaForm, folder: Path) -> list[str]:
-    """Return the options for moving pictures, covers and attachments."""
-    moving: list[str] = []
+def _pictures(media: Media, form: MediaForm) -> list[str]:
+    """Return the options for moving pictures and covers."""
+    options: list[str] = []
     with_covers = form.covers == "picture"
     if form.is_video or with_covers:
-        moving += ["-map", "0:v?" if with_covers else "0:V?"]
+        options += ["-map", "0:v?" if with_covers else "0:V?"]
         if not form.is_video:
-            moving += ["-map", "-0:V?"]  # covers alone
+            options += ["-map", "-0:V?"]  # covers alone
         if form.is_video or not media.pictures:
-            moving += _described("v", media.pictures + (media.covers if with_covers else 0))
+            options += _described("v", media.pictures + (media.covers if with_covers else 0))
+    return options
+
+
+def _attachments(source: Path, media: Media, form: MediaForm, folder: Path) -> list[str]:
+    """Return the options for attachments, and for covers where a format holds them as such."""
     if form.covers != "attachment":
-        return moving
-    moving += ["-map", "0:t?", *_described("t", media.attachments)]
+        return []
+    kept = ["-map", "0:t?", *_described("t", media.attachments)]
     if not media.covers:
-        return moving
+        return kept
     options = [*input_file(source), "-map", "0:v", "-map", "-0:V"]
     options += ["-c", "copy", "-frames:v", "1", "-f", "image2pipe", "-"]
     picture = run("ffmpeg", options).output
@@ -214,7 +221,7 @@ def _pictures(source: Path, media: Media, form: MediaForm, folder: Path) -> list
     path = folder / f"cover.{image}"
     path.write_bytes(picture)
     kind = [f"-metadata:s:t:{media.attachments}", f"mimetype=image/{image}"]
-    return [*moving, "-attach", f"file:{path}", *kind]
+    return [*kept, "-attach", f"file:{path}", *kind]
 
 
 def _described(kind: str, count: int) -> list[str]:

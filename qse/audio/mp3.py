@@ -37,7 +37,11 @@ class Mp3(Tagged):
     muxer = "mp3"
     has_times = False
     ends_at_damage = True
-    harmless = (b"Header missing", b"Error while decoding stream")  # at a tag between joined files
+    # at a tag between joined files; the last one since version 7
+    harmless = (
+        *(b"Header missing", b"Error while decoding stream"),
+        b"Error submitting packet to decoder",
+    )
 
     first: FirstFrame
 
