@@ -7,7 +7,7 @@ VORBIS, ...).
 import math
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ RATES = {  # in Hz; other codings hold any
     "OPUS": (8000, 12000, 16000, 24000, 48000),
     "MPEG_LAYER_III": (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000),
 }
+ALAC_PACKET = 4096  # samples per channel
 HIGHEST = {"VORBIS": 192000}  # Hz; its encoder ends the process above 200,000
 MOST_METADATA = 32 << 20  # bytes that are copied; a hostile file may state any
 UNCLIPPED = ("FLOAT", "DOUBLE", "VORBIS", "OPUS", "MPEG")  # store samples beyond full scale
@@ -196,6 +197,13 @@ class Layout:
         most = MOST_BYTES.get(self.format)
         return most // frame_bytes(self.channels, self.subtype) if most else math.inf
 
+    @property
+    def _overflows(self) -> bool:
+        """Return whether libsndfile writes the sizes of packets behind the end of their table: it
+        reserves two bytes for each, and packets of this size need three."""
+        bits = int(self.subtype[5:]) if self.subtype.startswith("ALAC") else 0
+        return ALAC_PACKET * self.channels * bits // 8 >= 1 << 14
+
     def to(self, target: Path) -> "Layout":
         """Return the layout for `target`, made from a file with this one: the same, or the nearest
         for its suffix.
@@ -203,6 +211,8 @@ class Layout:
         Raises QseError if no format has the suffix.
         """
         form = named_format(target)
+        if self._overflows:
+            self = replace(self, subtype=NEAREST.get(self.subtype, ("PCM_16",))[0])
         fits = self.format in HELD.get(form, (form,)) and not _is_foreign(self.subtype, self.format)
         is_opus = suffix_of(target) == "opus"
         if fits and (not is_opus or self.subtype == "OPUS"):

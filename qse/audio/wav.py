@@ -17,7 +17,7 @@ from .inspection import Inspection
 from .mp3_frames import FEW_ZEROS, read_frames
 from .probe import Track
 from .short_file import SHORT, write_short
-from .stated_size import EDGES, NEAR
+from .stated_size import EDGES, LEAST_OPEN, NEAR
 from .wave_format import EXTENSIBLE, EXTENSION, is_misread, untrue_block
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Wav(Chunked):
         if data and not is_blockwise and file.subtype in BYTES:
             return min(file.frames, data.size // frame_bytes(file.channels, file.subtype))
         less = file.frames - self._fact
-        return self._fact if self._fact and 0 < less <= self._block(file) else file.frames
+        return self._fact if self._fact and 0 < less <= self._filling(file) else file.frames
 
     @property
     def _fact(self) -> int:
@@ -154,13 +154,16 @@ class Wav(Chunked):
         chunk = self.container.find(b"fact") if self.container else None
         if self.container is None or chunk is None:
             return 0
-        stated = int.from_bytes(self.container.body(chunk)[:4], self.container.dialect.order)
-        return 0 if stated == LONGEST else stated
+        width = 8 if self.kind == "W64" else 4
+        stated = int.from_bytes(self.container.body(chunk)[:width], self.container.dialect.order)
+        return 0 if stated == LONGEST or stated >= LEAST_OPEN else stated
 
-    def _block(self, file: soundfile.SoundFile) -> int:
-        """Return the samples of a block of ADPCM or GSM, 0 for other codings."""
-        is_blockwise = file.subtype in BLOCKWISE
-        return int.from_bytes(self._format[18:20], self._order) if is_blockwise else 0
+    def _filling(self, file: soundfile.SoundFile) -> int:
+        """Return how many samples may fill the last block of ADPCM, or the two of GSM that
+        libsndfile writes; 0 for other codings."""
+        if file.subtype not in BLOCKWISE:
+            return 0
+        return int.from_bytes(self._format[18:20], self._order) * (1 + (file.subtype == "GSM610"))
 
     def stated_seconds(self, track: Track) -> float:
         if not self.says_length() or not track.sample_rate:
@@ -169,16 +172,16 @@ class Wav(Chunked):
         return max(0.0, self._fact / track.sample_rate - is_wma * WMA_FRAME)
 
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
-        block = self._block(file) if file else 0
-        if file and block and self._fact and not self._is_near(file, block):
+        filling = self._filling(file) if file else 0
+        if file and filling and self._fact and not self._is_near(file, filling):
             return f"its header states {self._fact} samples, and {file.frames} are there"
         return super().missing_at_end(file)
 
-    def _is_near(self, file: soundfile.SoundFile, block: int) -> bool:
-        """Return whether the stated samples are those that are there, but for a block; libsndfile
-        divides those of ADPCM by the channels."""
+    def _is_near(self, file: soundfile.SoundFile, filling: int) -> bool:
+        """Return whether the stated samples are those that are there, but for some that fill the
+        end; libsndfile divides those of ADPCM by the channels."""
         stated = (self._fact, self._fact * file.channels)
-        return min(abs(file.frames - count) for count in stated) <= block * file.channels
+        return min(abs(file.frames - count) for count in stated) <= filling * file.channels
 
     def hidden_damage(self, file: soundfile.SoundFile) -> str | None:
         """Return how the format chunk contradicts itself, where frames of MP3 are damaged, or how

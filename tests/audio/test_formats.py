@@ -81,3 +81,20 @@ def test_longest_voc_is_read_whole_by_others(tmp_path):
     assert soundfile.info(tmp_path / "b.wav").frames == samples
     with pytest.raises(QseError, match="a VOC file cannot be so long"):
         write(tmp_path / "b.voc", [np.zeros((samples + 1, 2), np.float32)], layout)
+
+
+@pytest.mark.parametrize(
+    "channels, subtype, expected",
+    [
+        (1, "ALAC_16", "ALAC_16"),
+        (1, "ALAC_24", "ALAC_24"),
+        (1, "ALAC_32", "PCM_32"),
+        (2, "ALAC_16", "PCM_16"),
+        (2, "ALAC_20", "PCM_24"),
+        (2, "ALAC_24", "PCM_24"),
+    ],
+)
+def test_alac_of_large_packets_becomes_pcm(channels, subtype, expected):
+    """libsndfile writes behind the table of their sizes, and the process may be aborted."""
+    layout = Layout(48000, channels, "CAF", subtype, "FILE", {})
+    assert layout.to(Path("b.caf")).subtype == expected

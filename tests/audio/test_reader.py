@@ -1,11 +1,12 @@
 """Read audio files: everything that is there, or a sentence that says why not."""
 
 import os
+from contextlib import suppress
 
 import numpy as np
 import pytest
 import soundfile
-from audio_files import make, read, tone
+from audio_files import make, outcome, read, tone
 
 from qse.audio.reader import BLOCK, AudioFile
 from qse.audio.wav import Wav
@@ -174,3 +175,25 @@ def test_source_refuses_a_file_without_its_header(tmp_path, suffix):
             QseError, match=rf"a\.{suffix} is not an audio file, or its beginning is damaged"
         ):
             AudioFile(path, salvage=salvage)
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize(
+    "form, suffix",
+    [
+        *(("WAV", "wav"), ("WAVEX", "wav"), ("RF64", "rf64"), ("W64", "w64"), ("AIFF", "aifc")),
+        *(("CAF", "caf"), ("AU", "au"), ("VOC", "voc"), ("NIST", "sph")),
+    ],
+)
+def test_intact_files_of_all_codings_of_libsndfile(tmp_path, form, suffix, channels):
+    read = []
+    for coding in soundfile.available_subtypes(form):
+        path = tmp_path / f"{coding}.{suffix}"
+        rate = 8000 if coding.startswith("G72") else 16000
+        with suppress(soundfile.LibsndfileError):  # some have one channel
+            soundfile.write(path, tone(20_000, channels), rate, coding, format=form)
+            samples, said = outcome(path)
+            read.append(coding)
+            assert 20_000 <= samples < 22_048, coding
+            assert not said or coding.startswith("DWVW"), (coding, said)
+    assert len(read) >= 3

@@ -13,11 +13,11 @@ from tagged_files import with_chunks
 SAMPLE_RATE = 16_000
 SECONDS = 4.0
 OF_LIBSNDFILE = {  # suffix: codings
-    "wav": ("PCM_16", "ULAW", "IMA_ADPCM", "GSM610"),
-    "w64": ("PCM_16",),
+    "wav": ("PCM_16", "FLOAT", "ULAW", "IMA_ADPCM", "MS_ADPCM", "GSM610"),
+    "w64": ("PCM_16", "MS_ADPCM"),
     "rf64": ("PCM_16",),
     "aiff": ("PCM_16",),
-    "aifc": ("ULAW",),
+    "aifc": ("ULAW", "IMA_ADPCM", "GSM610"),
     "au": ("PCM_16",),
     "caf": ("PCM_16", "ALAC_16"),
     "flac": ("PCM_16",),
