@@ -24,7 +24,8 @@ class Stream:
     `rate`: samples per second, 0 if unknown; `skipped`: samples at the beginning that are not
     heard; `position`: samples up to the last page; `expected`: number of the next page, which holds
     while the file has no more `losses` than these; `ended`: whether the last page is marked as the
-    last; `durations`: of its packets.
+    last; `durations`: of its packets; `later`: samples by which the position is later than these
+    last behind the first page, or earlier, if it is negative.
     """
 
     rate: int = 0
@@ -34,6 +35,7 @@ class Stream:
     losses: int = 0
     ended: bool = False
     durations: Durations = field(default_factory=Durations)
+    later: int = 0
 
 
 @dataclass
@@ -45,7 +47,7 @@ class Pages:
     places: list[str] = field(default_factory=list)
     early: bool = False
     is_joined: bool = False  # whether a stream begins behind pages with sound of another one
-    has_pauses: bool = False  # whether a position is later than the packets before it last
+    has_pauses: bool = False  # whether positions are not where the packets before them end
     losses: int = 0  # damaged pages, whose streams and numbers are unknown
     _has_begun: bool = False
     _seconds: float = 0.0
@@ -91,8 +93,9 @@ class Pages:
             if stream.rate and position < stream.position and not begins:
                 self.damaged("positions go back")  # decoders leave out what lies behind
             if lasts is not None and stream.position and not self.places:
-                later = position - stream.position - lasts
-                self.has_pauses |= later > JUMP * stream.rate
+                stream.later += position - stream.position - lasts
+                is_early = stream.later < 0 and stream.ended  # where the last packet is cut
+                self.has_pauses |= abs(stream.later) > JUMP * stream.rate and not is_early
             stream.position = position
         elif min(page[HEADER : HEADER + page[26]], default=255) < 255:
             self.damaged("a position is missing")

@@ -105,6 +105,31 @@ def test_a_pause_in_opus_and_vorbis(here, codec):
         np.testing.assert_allclose(loud[[0, -1]], [1.0, 8.2], atol=0.05)
 
 
+@pytest.mark.parametrize("codec, every", [("libopus", 25), ("libvorbis", 40)])
+def test_lost_packets_of_opus_and_vorbis(here, codec, every):
+    """As of a call, of which the times of the others are right."""
+    loud = "between(t,1,1.2)+between(t,18,18.2)"
+    sound = f"aevalsrc='0.1*sin(2000*t)*(1+4*({loud}))':s=48000:d=20"
+    ffmpeg("-f", "lavfi", "-i", sound, "-c:a", codec, "a.mka")
+    lost = rf"noise=drop=not(mod(n\,{every}))"
+    ffmpeg("-i", "a.mka", "-c", "copy", "-bsf:a", lost, "b.mka")
+    ffmpeg("-i", "b.mka", "-c", "copy", "a.ogg")
+    with open_audio(here / "a.ogg") as file:
+        heard = np.concatenate(list(file.blocks(48000 * 19)))[:, 0]
+        assert "s of silence were put in" in file.damage
+    ends = np.flatnonzero(np.abs(heard) > 0.3)[[0, -1]] / 48000
+    np.testing.assert_allclose(ends, [1.0, 18.2], atol=0.11)
+
+
+def test_positions_of_vorbis_that_are_too_early(here):
+    """As of a device whose clock is fast; libsndfile leaves out the end."""
+    early = "asetpts='if(lt(T,5),PTS,(5+(T-5)*0.99)/TB)'"
+    ffmpeg(
+        "-f", "lavfi", "-i", "anoisesrc=d=40:r=16000", "-af", early, "-c:a", "libvorbis", "a.ogg"
+    )
+    assert "s of sound were left out" in outcome(here / "a.ogg")[1]
+
+
 def test_pictures_whose_times_are_closed_up_are_said(here, command):
     """A slide show with one picture every 70 s."""
     picture = "testsrc=s=64x64:r=25:d=150,select='not(mod(n,1750))'"
