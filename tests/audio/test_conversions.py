@@ -52,6 +52,7 @@ NOT_HELD = (  # of a combination: it is refused
     "libsndfile does not write",
     "Opus would take the fourth",
     "could not be written by ffmpeg (Error initializing output stream",
+    "could not be written by ffmpeg (Error while opening encoder",  # since version 7
 )
 STEP = 0.2  # seconds, from the burst of one channel to that of the next
 

@@ -4,12 +4,16 @@ import base64
 import json
 import os
 import shutil
+import struct
 import subprocess
 
 import pytest
 import soundfile
 from tagged_files import ffmpeg, needs_ffmpeg, probed, sound, tags, wav, with_chunks
 
+# matrices of tracks of MP4 (ISO/IEC 14496-12, 8.3.2), of 16 and 2 bits before the point
+UPRIGHT = struct.pack(">9i", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
+TURNED = struct.pack(">9i", 0, -1 << 16, 0, 1 << 16, 0, 0, 0, 0, 1 << 30)
 needs_exiftool = pytest.mark.skipif(shutil.which("exiftool") is None, reason="needs exiftool")
 
 
@@ -72,8 +76,11 @@ def test_video_of_a_phone_keeps_place_date_and_camera(here, command, suffix):
         metadata += ["-metadata", f"{name}={text}"]
     video = ["-f", "lavfi", "-i", "testsrc=duration=1:size=64x32:rate=5", "-c:v", "mpeg4"]
     ffmpeg("-i", wav(here / "s.wav"), *video, "-c:a", "aac", "plain.mp4")
-    flags = ["-c", "copy", "-movflags", "use_metadata_tags", "-metadata:s:v:0", "rotate=90"]
+    flags = ["-c", "copy", "-movflags", "use_metadata_tags"]
     ffmpeg("-i", "plain.mp4", *metadata, *flags, f"a.{suffix}")
+    turned = (here / f"a.{suffix}").read_bytes()
+    at = turned.index(UPRIGHT, turned.index(b"tkhd"))  # of the picture, which is the first track
+    (here / f"a.{suffix}").write_bytes(turned[:at] + TURNED + turned[at + len(TURNED) :])
     _, out, err = command("denoise", f"a.{suffix}", "--json")
     assert json.loads(out)["lost"] == [], err
     after = here / f"a-enhanced.{suffix}"
