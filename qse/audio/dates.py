@@ -6,7 +6,19 @@ ffmpeg takes a time of day alone for one of today.
 import re
 
 TIME = "creation_time"
+STATED_TWICE = (TIME, "major_brand", "minor_version", "compatible_brands")
 ZERO = re.compile(r"(\.0+)?Z?$")  # what ffmpeg writes behind a time
+
+
+def once(tags: dict[str, str]) -> dict[str, str]:
+    """Return the tags with one of two equal values of a name: since version 9, ffmpeg joins what
+    MP4 states in a header and as a key."""
+    found = dict(tags)
+    for name in STATED_TWICE:
+        first, *others = tags.get(name, "").split(";")
+        if others and all(same_moment(first, other) for other in others):
+            found[name] = first
+    return found
 
 
 def joined(tags: dict[str, str]) -> dict[str, str]:

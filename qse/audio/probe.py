@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .chapters import Chapter
-from .dates import joined
+from .dates import joined, once
 from .ffmpeg_input import input_file, program
 from .ffmpeg_process import Done, run
 
@@ -133,7 +133,7 @@ def _media(found: dict[str, Any]) -> Media:
     moving = _moving(streams)
     return Media(
         tracks=tracks,
-        tags=joined(form.get("tags", {})),
+        tags=joined(once(form.get("tags", {}))),
         chapters=[_chapter(chapter, begin) for chapter in found.get("chapters", [])],
         covers=covers,
         pictures=counts["video"] - covers,

@@ -11,9 +11,12 @@ import pytest
 import soundfile
 from tagged_files import ffmpeg, needs_ffmpeg, probed, sound, tags, wav, with_chunks
 
+from qse.audio.dates import once
+
 # matrices of tracks of MP4 (ISO/IEC 14496-12, 8.3.2), of 16 and 2 bits before the point
 UPRIGHT = struct.pack(">9i", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 TURNED = struct.pack(">9i", 0, -1 << 16, 0, 1 << 16, 0, 0, 0, 0, 1 << 30)
+WHEN = "2024-05-06T05:08:09"
 needs_exiftool = pytest.mark.skipif(shutil.which("exiftool") is None, reason="needs exiftool")
 
 
@@ -237,3 +240,11 @@ def test_caf_without_positions_stays_without(here, command, is_long):
     (here / "a.caf").write_bytes(data)
     assert command("denoise", "a.caf")[0] == 0
     assert b"chan" not in (here / "a-enhanced.caf").read_bytes()[:4096]
+
+
+def test_times_that_ffmpeg_joins_are_stated_once():
+    """Version 9 joins those of the header and of the keys of MP4."""
+    both = {"creation_time": f"{WHEN}.000000Z;{WHEN}Z", "major_brand": "qt  ;qt  "}
+    assert once(both) == {"creation_time": f"{WHEN}.000000Z", "major_brand": "qt  "}
+    different = {"creation_time": f"{WHEN}Z;2023-01-01T00:00:00Z", "artist": "a;a"}
+    assert once(different) == different
