@@ -211,21 +211,15 @@ class Layout:
         Raises QseError if no format has the suffix.
         """
         form = named_format(target)
-        if self._overflows:
-            self = replace(self, subtype=NEAREST.get(self.subtype, ("PCM_16",))[0])
-        fits = self.format in HELD.get(form, (form,)) and not _is_foreign(self.subtype, self.format)
+        wanted = NEAREST.get(self.subtype, ("PCM_16",))[0] if self._overflows else self.subtype
+        held = replace(self, subtype=wanted)
+        fits = self.format in HELD.get(form, (form,)) and not _is_foreign(wanted, self.format)
         is_opus = suffix_of(target) == "opus"
-        if fits and (not is_opus or self.subtype == "OPUS"):
-            return self
-        subtype = subtype_of(target, self.subtype)
-        return Layout(
-            held_rate(subtype, self.sample_rate),
-            self.channels,
-            form,
-            subtype,
-            "FILE",
-            self.tags,
-        )
+        if fits and (not is_opus or wanted == "OPUS"):
+            return held
+        subtype = subtype_of(target, wanted)
+        rate = held_rate(subtype, self.sample_rate)
+        return Layout(rate, self.channels, form, subtype, "FILE", self.tags)
 
 
 def conversion_text(target: Path, layout: Layout, sample_rate: int) -> str | None:

@@ -59,6 +59,10 @@ class Mp4(Inspection):
         return found
 
     def skipped_damage(self, sample_rate: int) -> str | None:
+        if any(tables.has_gap for tables in self._tables.values()):
+            return (
+                "its edit list states silence behind sound, and ffmpeg repeats its beginning there"
+            )
         if any(tables.is_exceeded(sample_rate) for tables in self._tables.values()):
             return self._fault or "its edit list names more sound than there is"
         return self._fault

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import IO
 
 import numpy as np
@@ -62,6 +63,12 @@ class Tables:
     def silent(self) -> int:
         """Return the silence by the edit list, in units of the movie."""
         return sum(length for length, begin, _ in self.edits if begin == EMPTY)
+
+    @property
+    def has_gap(self) -> bool:
+        """Return whether silence lies behind sound, in place of which ffmpeg repeats the first."""
+        kinds = [begin == EMPTY for _, begin, _ in self.edits]
+        return any(later and not earlier for earlier, later in pairwise(kinds))
 
     def seconds(self, sample_rate: int) -> float:
         """Return how long the sound is, at least, that is heard; 0 if unknown."""

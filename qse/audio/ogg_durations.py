@@ -16,7 +16,7 @@ class Durations:
     def __init__(self) -> None:
         self._headers: list[bytes] = []
         self._wanted = 0  # headers; 0 if the coding is not known
-        self._rest = b""
+        self._rest = bytearray()
         self._before: list[bytes] = []  # the last packet
         self._blocks: Blocks | None = None
 
@@ -25,9 +25,8 @@ class Durations:
         not known."""
         packets = self._packets(page)
         if not self._headers and packets:
-            self._wanted = next(
-                (n for name, n in HEADERS.items() if packets[0].startswith(name)), 0
-            )
+            known = (HEADERS[name] for name in HEADERS if packets[0].startswith(name))
+            self._wanted = next(known, 0)
         if not self._wanted:
             return None
         lacking = self._wanted - len(self._headers)
@@ -53,8 +52,8 @@ class Durations:
             self._rest += page[at : at + length][: max(0, most - len(self._rest))]
             at += length
             if length < 255:
-                found.append(self._rest)
-                self._rest = b""
+                found.append(bytes(self._rest))
+                self._rest = bytearray()
         return found
 
 

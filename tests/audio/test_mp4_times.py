@@ -305,3 +305,10 @@ def test_edit_lists_as_long_as_the_picture():
     assert not replace(twice, sound=0).is_exceeded(16000)
     assert not replace(twice, edits=((40_000, 10_000, 2),)).is_exceeded(16000)
     assert not replace(twice, edits=()).is_exceeded(16000)
+
+
+@needs_ffmpeg
+def test_silence_behind_sound(path):
+    """ffmpeg repeats the beginning in place of it."""
+    path.write_bytes(in_parts(path.read_bytes(), (1000, 1024), (1000, -1), (3000, 17_024)))
+    assert "states silence behind sound" in audio_files.outcome(path)[1]

@@ -151,14 +151,15 @@ def test_aac_keeps_its_bit_rate(here, command):
 def test_adpcm_keeps_its_exact_length(here, command, suffix, subtype, samples):
     soundfile.write(here / f"a.{suffix}", sound(2.0)[:samples, 0], 8000, subtype)
     data = bytearray((here / f"a.{suffix}").read_bytes())
-    at = data.index(b"fact") + (24 if suffix == "w64" else 8)
-    data[at : at + 4] = samples.to_bytes(4, "little")
+    at, size = (24, 8) if suffix == "w64" else (8, 4)
+    at += data.index(b"fact")
+    data[at : at + size] = samples.to_bytes(size, "little")
     (here / f"a.{suffix}").write_bytes(data)
     status, out, _ = command("denoise", f"a.{suffix}", "--json")
     assert status == 0 and json.loads(out)["seconds"] == samples / 8000
     result = (here / f"a-enhanced.{suffix}").read_bytes()
     at = result.index(b"fact") + (24 if suffix == "w64" else 8)
-    assert int.from_bytes(result[at : at + 4], "little") == samples
+    assert int.from_bytes(result[at : at + size], "little") == samples
     assert command("denoise", f"a.{suffix}", "-o", "b.flac")[0] == 0
     assert soundfile.info("b.flac").frames == samples
 
