@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from .probe import Track
 
 AUDIO = (b"desc", b"data", b"kuki", b"pakt", b"free")
+LATE = 0.1  # seconds
+RATE = struct.Struct(">d")  # with which the chunk `desc` begins
 EDITS = 4  # bytes before the samples
 CAF = Dialect("CAF", AUDIO, "big", header=8, size_at=None, size_bytes=8, padding=1)
 
@@ -56,6 +59,18 @@ class Caf(Chunked):
         if not self.container or not form or not self.packets or not track.sample_rate:
             return 0.0
         return least_samples(self.container.body(form), self.packets.valid) / track.sample_rate
+
+    def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
+        """Return, where ffmpeg reads the file, that it may not leave out what an encoder put in
+        front."""
+        form = self.container.find(b"desc") if self.container else None
+        if file or not self.container or not form or not self.packets:
+            return super().missing_at_end(file)
+        (rate,) = RATE.unpack(self.container.body(form)[: RATE.size].ljust(RATE.size, b"\0"))
+        before = self.packets.before / rate if rate > 0 else 0.0
+        if before > LATE:
+            return f"{before:.2f} s in front of its sound, by its packet table, may be heard"
+        return super().missing_at_end(file)
 
     @property
     def _contradiction(self) -> str | None:

@@ -30,10 +30,12 @@ ALIGNED = 4  # bytes in which 20 or 24 bits may stand
 @dataclass(frozen=True)
 class Packets:
     """Hold what the packet table of a file states: the number of packets, how many samples per
-    channel are valid, how many sizes there are, and their sum in bytes."""
+    channel are valid, how many an encoder put `before` these, how many sizes there are, and their
+    sum in bytes."""
 
     count: int
     valid: int
+    before: int
     sizes: int
     total: int
 
@@ -42,9 +44,9 @@ class Packets:
         """Return what the body of a chunk `pakt` states, None if it is too short or too long."""
         if not TABLE.size <= len(body) < MOST_METADATA:
             return None
-        count, valid, _, _ = TABLE.unpack(body[: TABLE.size])
+        count, valid, before, _ = TABLE.unpack(body[: TABLE.size])
         if count < 0 or valid < 0:
-            return cls(count, valid, 0, 0)
+            return cls(count, valid, before, 0, 0)
         read = np.frombuffer(body, np.uint8, offset=TABLE.size)
         ends = np.flatnonzero(read < 0x80)[:count]
         starts = np.concatenate(([0], ends[:-1] + 1))[: len(ends)]
@@ -52,7 +54,7 @@ class Packets:
         for back in range(MOST_BYTES):  # the last byte of a size is its lowest
             held = ends[ends - starts >= back] - back
             total += int(np.sum(read[held].astype(np.int64) & 0x7F)) << 7 * back
-        return cls(count, valid, len(ends), total)
+        return cls(count, valid, before, len(ends), total)
 
 
 def least_samples(description: bytes, valid: int) -> int:

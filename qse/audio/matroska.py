@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import soundfile
 
 DURATION = re.compile(b"\x44\x89[\x84\x88]")  # its identifier, and the bytes of a float
+EARLY = 0.1  # seconds
 BEGINNING = 1 << 16  # bytes in which it lies
 
 
@@ -37,7 +38,9 @@ class Matroska(Inspection):
         return self.media.seconds - self.media.begin  # programs state when it ends, or how long
 
     def missing_at_end(self, file: "soundfile.SoundFile | None") -> str | None:
-        return None  # late sound is usual: a picture whose time is damaged comes far before it
+        # late sound is usual: a picture whose time is damaged comes far before it
+        before = -self.media.begin if self.media else 0.0
+        return f"{before:.2f} s before its begin may be heard" if before > EARLY else None
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(damaged_places(self.path))

@@ -105,3 +105,16 @@ def test_coding_in_capitals(tmp_path, subtype, letter):
     flip(path, b"desc", 8 + letter, 5)
     samples, said = outcome(path)
     assert not samples and "states an unknown coding, '" in said
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("before, said", [(312, False), (20_000, True)])
+def test_samples_that_an_encoder_put_in_front(tmp_path, before, said):
+    """ffmpeg gives them as sound."""
+    path = tmp_path / "a.caf"
+    inputs = ("-f", "lavfi", "-i", "anoisesrc=d=2:r=48000")
+    ffmpeg(*inputs, "-c:a", "libopus", path)
+    data = path.read_bytes()
+    at = data.index(b"pakt") + 12 + 16
+    path.write_bytes(data[:at] + before.to_bytes(4, "big") + data[at + 4 :])
+    assert ("0.42 s in front of its sound" in outcome(path)[1]) is said

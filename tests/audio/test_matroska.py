@@ -1,12 +1,13 @@
 """Damaged Matroska files: ffmpeg skips blocks without a word, so the elements are checked."""
 
+import math
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from audio_files import make, tone
+from audio_files import make, outcome, tone
+from tagged_files import ffmpeg
 
 from qse.audio import time_stamps
 from qse.audio.ebml import damaged_places
@@ -17,11 +18,6 @@ pytestmark = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ff
 CODINGS = {"flac": "mka", "libvorbis": "mka", "pcm_s16le": "mka", "libopus": "webm"}
 SIMPLE_BLOCK = 0xA3
 SAMPLES = 64_000
-
-
-def ffmpeg(*arguments) -> None:
-    line = ["ffmpeg", "-v", "error", "-y", *map(str, arguments)]
-    subprocess.run(line, check=True, stdin=subprocess.DEVNULL)
 
 
 def encoded(folder: Path, coding: str, *options: str) -> Path:
@@ -259,3 +255,12 @@ def test_a_track_that_is_damaged(tmp_path):
             path.write_bytes(data)
             with pytest.raises(QseError, match=r"a track is damaged|damaged: bytes are"):
                 read(path)
+
+
+def test_sound_before_the_begin(tmp_path):
+    """By the delay of an encoder, as of AAC at low rates."""
+    path = tmp_path / "a.mka"
+    line = ("-itsoffset", "-0.3", "-f", "lavfi", "-i", "anoisesrc=d=4:r=16000")
+    ffmpeg(*line, "-c:a", "aac", "-copyts", "-avoid_negative_ts", "disabled", path)
+    for stop in (16000, math.inf):
+        assert "0.36 s before its begin may be heard" in outcome(path, stop=stop)[1]
