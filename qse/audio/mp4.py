@@ -59,9 +59,9 @@ class Mp4(Inspection):
         return found
 
     def skipped_damage(self, sample_rate: int) -> str | None:
-        if any(tables.has_gap for tables in self._tables.values()):
+        if any(tables.has_unknown_edits for tables in self._tables.values()):
             return (
-                "its edit list states silence behind sound, and ffmpeg repeats its beginning there"
+                "its edit list states silence behind sound, or another speed: ffmpeg knows neither"
             )
         if any(tables.is_exceeded(sample_rate) for tables in self._tables.values()):
             return self._fault or "its edit list names more sound than there is"

@@ -65,10 +65,12 @@ class Tables:
         return sum(length for length, begin, _ in self.edits if begin == EMPTY)
 
     @property
-    def has_gap(self) -> bool:
-        """Return whether silence lies behind sound, in place of which ffmpeg repeats the first."""
+    def has_unknown_edits(self) -> bool:
+        """Return whether there are edits that ffmpeg does not know: silence behind sound, in place
+        of which it repeats the beginning, or another speed."""
         kinds = [begin == EMPTY for _, begin, _ in self.edits]
-        return any(later and not earlier for earlier, later in pairwise(kinds))
+        has_gap = any(later and not earlier for earlier, later in pairwise(kinds))
+        return has_gap or any(rate != 1 for _, _, rate in self.heard)
 
     def seconds(self, sample_rate: int) -> float:
         """Return how long the sound is, at least, that is heard; 0 if unknown."""

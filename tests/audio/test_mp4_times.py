@@ -312,3 +312,11 @@ def test_silence_behind_sound(path):
     """ffmpeg repeats the beginning in place of it."""
     path.write_bytes(in_parts(path.read_bytes(), (1000, 1024), (1000, -1), (3000, 17_024)))
     assert "states silence behind sound" in audio_files.outcome(path)[1]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("rate", [0, 0x8000, 0x20000])
+def test_an_edit_of_another_speed(path, rate):
+    """ffmpeg reads it as if it had the usual one."""
+    changed(path, b"elst", 20, rate)
+    assert "or another speed" in audio_files.outcome(path)[1]
