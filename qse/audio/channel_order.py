@@ -24,7 +24,7 @@ WITH_SUBWOOFER = (6, 7, 8)  # numbers of channels among which Opus has one, the 
 FRONT = 0xF  # mask of left, right, centre and subwoofer
 # by encoder of ffmpeg and number of channels: the mask for channels of unknown positions, where the
 # usual one has a subwoofer of which the encoder keeps the lowest frequencies alone
-SUPPOSED = {"aac": {6: 0x707, 7: 0x637, 8: 0x737}}
+SUPPOSED = {"aac": {6: 0x137, 7: 0x637, 8: 0x737}}
 EXCHANGED = {"libopus": (5, 7)}  # numbers of channels that an encoder exchanges
 
 
