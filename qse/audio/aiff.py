@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 OFFSETS = struct.Struct(">II")  # with which the chunk of samples begins: of these, and of blocks
 BESIDE = OFFSETS.size
-COMMON = struct.Struct(">HIH")  # channels, samples or blocks of each, bits of a sample
 # bytes of a block of a channel, and for how many samples the header counts one
 BLOCKS = {"IMA_ADPCM": (34, 1), "GSM610": (33, 160)}
 IMA = b"ima4"
@@ -84,11 +83,13 @@ class Aiff(Chunked):
         return UNCHECKED if is_unknown else super().missing_at_end(file)
 
     def stated_seconds(self, track: Track) -> float:
-        channels, count, bits = COMMON.unpack(self._common[:8].ljust(8, b"\0"))
-        if not track.sample_rate or is_open(count * channels * -(-bits // 8)):
+        channels = int.from_bytes(self._common[:2], "big")
+        bits = int.from_bytes(self._common[6:8], "big")
+        if not track.sample_rate or is_open(self._count * channels * -(-bits // 8)):
             return 0.0
         coding = self._common[18:22] or COUNTED[0]
-        return count * (IMA_BLOCK if coding == IMA else coding in COUNTED) / track.sample_rate
+        each = IMA_BLOCK if coding == IMA else int(coding in COUNTED)
+        return self._count * each / track.sample_rate
 
     @property
     def _common(self) -> bytes:

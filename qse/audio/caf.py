@@ -55,32 +55,34 @@ class Caf(Chunked):
         return super().skipped_damage(sample_rate) or self._contradiction
 
     def stated_seconds(self, track: Track) -> float:
-        form = self.container.find(b"desc") if self.container else None
-        if not self.container or not form or not self.packets or not track.sample_rate:
+        if not self.packets or not track.sample_rate:
             return 0.0
-        return least_samples(self.container.body(form), self.packets.valid) / track.sample_rate
+        return least_samples(self._description, self.packets.valid) / track.sample_rate
 
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         """Return, where ffmpeg reads the file, that it may not leave out what an encoder put in
         front."""
-        form = self.container.find(b"desc") if self.container else None
-        if file or not self.container or not form or not self.packets:
-            return super().missing_at_end(file)
-        (rate,) = RATE.unpack(self.container.body(form)[: RATE.size].ljust(RATE.size, b"\0"))
-        before = self.packets.before / rate if rate > 0 else 0.0
-        if before > LATE:
+        (rate,) = RATE.unpack(self._description[: RATE.size].ljust(RATE.size, b"\0"))
+        before = self.packets.before / rate if self.packets and rate > 0 else 0.0
+        if not file and before > LATE:
             return f"{before:.2f} s in front of its sound, by its packet table, may be heard"
         return super().missing_at_end(file)
 
     @property
+    def _description(self) -> bytes:
+        """Return the body of the chunk that describes the samples, empty without one."""
+        chunk = self.container.find(b"desc") if self.container else None
+        return self.container.body(chunk) if self.container and chunk else b""
+
+    @property
     def _contradiction(self) -> str | None:
         found = self.container
-        form = found.find(b"desc") if found else None
+        form = self._description
         if not found or not form or not found.sound or found.sound.missing:
             return None
         held = found.find(b"kuki")
         cookie = found.body(held) if held else b""
-        return contradiction(found.body(form), cookie, self.packets, found.sound.size - EDITS)
+        return contradiction(form, cookie, self.packets, found.sound.size - EDITS)
 
     @cached_property
     def channel_mask(self) -> int | None:

@@ -39,7 +39,8 @@ class Mp3(Tagged):
     ends_at_damage = True
     # at a tag between joined files; the last one since version 7
     harmless = (
-        *(b"Header missing", b"Error while decoding stream"),
+        b"Header missing",
+        b"Error while decoding stream",
         b"Error submitting packet to decoder",
     )
 

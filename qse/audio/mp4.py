@@ -60,9 +60,8 @@ class Mp4(Inspection):
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         if any(tables.has_unknown_edits for tables in self._tables.values()):
-            return (
-                "its edit list states silence behind sound, or another speed: ffmpeg knows neither"
-            )
+            known = "silence behind sound, or another speed: ffmpeg knows neither"
+            return f"its edit list states {known}"
         if any(tables.is_exceeded(sample_rate) for tables in self._tables.values()):
             return self._fault or "its edit list names more sound than there is"
         return self._fault

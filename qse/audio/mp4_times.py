@@ -65,12 +65,17 @@ class Tables:
         return sum(length for length, begin, _ in self.edits if begin == EMPTY)
 
     @property
+    def has_other_speed(self) -> bool:
+        """Return whether an edit plays the sound faster or slower."""
+        return any(rate != 1 for _, _, rate in self.heard)
+
+    @property
     def has_unknown_edits(self) -> bool:
         """Return whether there are edits that ffmpeg does not know: silence behind sound, in place
         of which it repeats the beginning, or another speed."""
         kinds = [begin == EMPTY for _, begin, _ in self.edits]
         has_gap = any(later and not earlier for earlier, later in pairwise(kinds))
-        return has_gap or any(rate != 1 for _, _, rate in self.heard)
+        return has_gap or self.has_other_speed
 
     def seconds(self, sample_rate: int) -> float:
         """Return how long the sound is, at least, that is heard; 0 if unknown."""
@@ -78,7 +83,7 @@ class Tables:
         packet = PACKET / sample_rate
         heard = self.heard
         kept = self.kept
-        if any(rate != 1 for _, _, rate in heard):
+        if self.has_other_speed:
             return 0.0
         begin = heard[0][1] if heard else 0
         stated = (self.lasts - self.silent) / self.scale  # by the header of the track

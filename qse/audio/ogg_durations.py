@@ -1,10 +1,9 @@
 """Count the samples in the packets of a stream of Ogg, to which its positions must add up."""
 
+from .ogg_comments import HEADERS
 from .ogg_page import HEADER, OPUS_RATE
 from .vorbis_blocks import Blocks
 
-# packets in front of the sound, by the first one
-HEADERS = {b"\x01vorbis": 3, b"OpusHead": 2}
 # tenths of a millisecond of a frame, by the configuration of a packet (RFC 6716, section 3.1)
 FRAMES = ((100, 200, 400, 600),) * 3 + ((100, 200, 100, 200),) + ((25, 50, 100, 200),) * 4
 MOST_HEADERS = 1 << 25  # bytes
@@ -26,7 +25,7 @@ class Durations:
         packets = self._packets(page)
         if not self._headers and packets:
             known = (HEADERS[name] for name in HEADERS if packets[0].startswith(name))
-            self._wanted = next(known, 0)
+            _, self._wanted = next(known, (b"", 0))
         if not self._wanted:
             return None
         lacking = self._wanted - len(self._headers)
@@ -61,6 +60,7 @@ def _opus_samples(packet: bytes) -> int:
     """Return the samples per channel of a packet (RFC 6716, section 3.1), 0 for a damaged one."""
     if not packet:
         return 0
-    configuration, code = packet[0] >> 3, packet[0] & 3
-    frames = (1, 2, 2, packet[1] & 63 if len(packet) > 1 else 0)[code]
+    configuration = packet[0] >> 3
+    counted = packet[1] & 63 if len(packet) > 1 else 0
+    frames = (1, 2, 2, counted)[packet[0] & 3]
     return frames * FRAMES[configuration // 4][configuration % 4] * OPUS_RATE // 10_000
