@@ -61,10 +61,10 @@ class Caf(Chunked):
 
     def missing_at_end(self, file: soundfile.SoundFile | None) -> str | None:
         """Return, where ffmpeg reads the file, that it may not leave out what an encoder put in
-        front."""
+        front: versions up to 7 do not."""
         (rate,) = RATE.unpack(self._description[: RATE.size].ljust(RATE.size, b"\0"))
         before = self.packets.before / rate if self.packets and rate > 0 else 0.0
-        if not file and before > LATE:
+        if not file and before > LATE + (self.media.tracks[0].left_out if self.media else 0.0):
             return f"{before:.2f} s in front of its sound, by its packet table, may be heard"
         return super().missing_at_end(file)
 

@@ -19,13 +19,13 @@ from .inspection import Inspection
 from .probe import SURE, Media, Track
 from .suffixes import FOREIGN
 from .time_stamps import (
-    CLOSING,
     TELLING,
     all_tracks,
     closed_text,
     displaced_text,
     errors,
     jumps_text,
+    reading,
     reporting,
     timing,
     unread,
@@ -76,8 +76,8 @@ class FfmpegDecoder:
         options = [*all_tracks(self.inspection), "-map", f"0:a:{track - 1}"]
         options += timing(self.inspection, found)
         options += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
-        options = [*reporting(self.inspection), *CHECKSUMS, *CLOSING, *input_file(path), *options]
-        self._child = Child("ffmpeg", options, TELLING)
+        before = [*reporting(self.inspection), *CHECKSUMS, *reading(self.inspection, found)]
+        self._child = Child("ffmpeg", [*before, *input_file(path), *options], TELLING)
         try:
             channels, rate, self.channel_mask = _read_header(self._child)
         except EOFError:

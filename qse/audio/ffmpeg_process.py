@@ -21,6 +21,7 @@ from .ffmpeg_messages import Messages
 STALL = 60.0  # seconds
 TICK = 0.1  # seconds between two checks
 MOST_OUTPUT = 64 << 20  # bytes that are collected from a process
+OF_DISKS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 _cancelled: ContextVar[Callable[[], bool]] = ContextVar("cancelled", default=lambda: False)
 
@@ -137,5 +138,12 @@ def run(name: str, options: list[str]) -> Done:
 
 
 def write_file(options: list[str], path: Path) -> Done:
-    """Let ffmpeg write `path`; its reports of progress show that it does not stand still."""
-    return run("ffmpeg", ["-y", "-progress", "pipe:1", *options, f"file:{path}"])
+    """Let ffmpeg write `path`; its reports of progress show that it does not stand still.
+
+    Raises OSError if it says that the disk is full, with which it may end like one that succeeds.
+    """
+    done = run("ffmpeg", ["-y", "-progress", "pipe:1", *options, f"file:{path}"])
+    for code in OF_DISKS:
+        if os.strerror(code) in done.said:
+            raise OSError(code, f"{os.strerror(code)} (is the disk full?)")
+    return done

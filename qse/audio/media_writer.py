@@ -5,8 +5,6 @@ Sound tracks come back in their order, with their names, languages and marks. Pi
 attachments, chapters and tags are copied. Tags that state a loudness are left out.
 """
 
-import errno
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +33,6 @@ DEPTHS = {  # sample formats for 16 and 24 bits
     "tta": ("s16", "s32"),
     "wavpack": ("s16p", "s32p"),
 }
-OF_DISKS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 SHORT = 0.1  # seconds by which a track may end early
 USUAL_RATE = 192  # kbit/s, where the source does not say one
 
@@ -87,14 +84,15 @@ def write_media(
     options += ["-c:v", "copy", "-c:s", "copy", "-c:t", "copy", *_metadata(media, dropped)]
     options += form_options(source, target)
     done = write_file([*options, "-f", form.muxer], part)
+    cure = "name an output that ends in .wav"
     if done.status:
-        cure = "name an output that ends in .wav"
         raise QseError(f"{target} could not be written by ffmpeg ({done.reason}): {cure}")
     dropped += source.complete(part, form)
     made = inspect(part)
     _check_channels(media, made.media, set(enhanced), target)
-    if any(os.strerror(code) in done.said for code in OF_DISKS) or not _is_whole(made, sounds):
-        raise QseError(f"{target} could not be written to its end: is the disk full?")
+    if not _is_whole(made, sounds):
+        reason = "ffmpeg has not written all of it: is the disk full? If not"
+        raise QseError(f"{target} could not be written: {reason}, {cure}")
     result = made.media
     lost = [*lost_names(media, result), *source.names_beside_tags(source.names())]
     lost += repeated(source)
@@ -116,12 +114,14 @@ def _check_channels(media: Media, made: Media | None, enhanced: set[int], target
 
 def _is_whole(made: Inspection, sounds: list[Sound]) -> bool:
     """Return whether a file holds all of the enhanced tracks: ffmpeg may end without an error where
-    its last bytes could not be written."""
+    its last bytes could not be written, and some of its encoders make faults."""
+    # what it says of pictures and copied sound does not matter: it may be damaged in the source
+    media = made.media
+    salvage = media is None or media.pictures > 0 or len(media.tracks) > len(sounds)
     for sound in sounds:
         track = sound.number + 1
         try:
-            # what it says of other tracks, as of damaged pictures, does not matter
-            with FfmpegDecoder(made.path, salvage=True, track=track, inspection=made) as decoder:
+            with FfmpegDecoder(made.path, None, salvage, track, made) as decoder:
                 read = sum(map(len, decoder.blocks()))
         except QseError:
             return False

@@ -87,6 +87,8 @@ def lost_parts(media: Media, result: Media | None) -> list[str]:
         lost.append("cover")
     if not same_chapters(media.chapters, result.chapters if result else []):
         lost.append("chapters")
+    if media.subtitles > (result.subtitles if result else 0):
+        lost.append("subtitles")
     if media.attachments > (result.attachments if result else 0):
         lost.append("attachments")
     if media.data > (result.data if result else 0):

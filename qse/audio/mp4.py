@@ -34,6 +34,8 @@ class Mp4(Inspection):
 
     family = "MP4"
     needs_ffmpeg = True
+    # ffmpeg 9 names a track of chapters that it does not write; the file states them besides
+    harmless = (b"Referenced QT chapter track not found",)
     _fault: str | None = None
     _zeros = 0  # behind the last fragment
     _tables: Mapping[int, Tables] = MappingProxyType({})

@@ -26,7 +26,7 @@ class Track:
     the channels, under ffmpeg's name for them, "" if unknown; `name`: that a person gave, else "";
     `begin`: seconds after the begin of the file. `index`: number among all tracks. `stated`: its
     length in seconds by the number of its frames; `lasts`: as ffprobe says it, from a header or by
-    a guess. Both are 0 if unknown.
+    a guess. Both are 0 if unknown. `left_out`: seconds in front that ffmpeg does not decode.
     """
 
     codec: str
@@ -42,6 +42,7 @@ class Track:
     index: int = 0
     stated: float = 0.0
     lasts: float = 0.0
+    left_out: float = 0.0
 
     @property
     def orders_channels(self) -> bool:
@@ -203,9 +204,10 @@ def _track(stream: dict[str, Any], has_own_tags: bool, start: float) -> Track:
     """Return a track of a file whose time stamps begin at `start` seconds."""
     bits = _number(stream, "bits_per_raw_sample") or _number(stream, "bits_per_sample")
     marks = [name for name, is_set in stream.get("disposition", {}).items() if is_set]
+    rate = _number(stream, "sample_rate")
     return Track(
         codec=stream.get("codec_name", "unknown"),
-        sample_rate=_number(stream, "sample_rate"),
+        sample_rate=rate,
         channels=_number(stream, "channels"),
         bits=bits,
         bit_rate=_number(stream, "bit_rate"),
@@ -217,6 +219,7 @@ def _track(stream: dict[str, Any], has_own_tags: bool, start: float) -> Track:
         index=_number(stream, "index"),
         stated=_stated(stream),
         lasts=float(stream.get("duration", 0)),
+        left_out=_number(stream, "initial_padding") / max(1, rate),
     )
 
 

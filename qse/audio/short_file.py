@@ -1,5 +1,6 @@
 """Write short files, on which metadata are tried before they go into an enhanced file."""
 
+from errno import ENOSPC
 from pathlib import Path
 
 import numpy as np
@@ -21,5 +22,8 @@ def write_short(path: Path, layout: Layout) -> None:
         **layout.settings,
     }
     silence = np.zeros((SHORT, layout.channels), np.float32)
-    with unseen_temporary(layout.subtype):
-        soundfile.write(native(path), silence, layout.sample_rate, **form)
+    try:
+        with unseen_temporary(layout.subtype):
+            soundfile.write(native(path), silence, layout.sample_rate, **form)
+    except soundfile.LibsndfileError as error:
+        raise OSError(ENOSPC, "is the disk for temporary files full?") from error

@@ -37,6 +37,13 @@ TELLING = re.compile(
 SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
 
 
+def reading(inspection: "Inspection", track: Track | None) -> list[str]:
+    """Return the options with which ffmpeg reads the file."""
+    is_trimmed_twice = inspection.family == "CAF" and track and track.codec == "alac"
+    # version 9 leaves out what the packet table states of a packet that is shorter already
+    return [*CLOSING, *(("-flags2", "+skip_manual") if is_trimmed_twice else ())]
+
+
 def timing(inspection: "Inspection", track: Track | None) -> list[str]:
     """Return the options that place the samples of a track in time, at one sample rate.
 

@@ -85,7 +85,10 @@ class FileInput:
     def carry_into(self, part: Path, layout: Layout, samples: int) -> Copied:
         """Give `part`, a file of enhanced sound with this layout and so many samples per channel,
         the metadata and channel positions of this one; return what is lost."""
-        return carry(self._first, part, layout, samples)
+        copied = carry(self._first, part, layout, samples)
+        if self._first.media and self._first.media.pictures:
+            copied.lost.append("picture")
+        return copied
 
     @property
     def buffered(self) -> float:

@@ -53,6 +53,7 @@ NOT_HELD = (  # of a combination: it is refused
     "Opus would take the fourth",
     "could not be written by ffmpeg (Error initializing output stream",
     "could not be written by ffmpeg (Error while opening encoder",  # since version 7
+    "b.wv could not be written: ffmpeg has not written all",  # version 9 makes faults
 )
 STEP = 0.2  # seconds, from the burst of one channel to that of the next
 

@@ -167,6 +167,12 @@ def test_languages_of_subtitles_and_time_codes_come_back(here, command):
     found = probed(here / "a-enhanced.mkv")["streams"]
     languages = [s["tags"]["language"] for s in found if s["codec_type"] == "subtitle"]
     assert languages == ["deu"]
+    assert (
+        "metadata of a.mkv: subtitles"
+        in command("denoise", "a.mkv", "--track", 1, "-o", "a.wav")[2]
+    )
+    line = ("live", "--from", "a.mkv", "--to", "b.wav", "--as-fast-as-possible")
+    assert "metadata of a.mkv: subtitles, picture" in command(*line)[2]
     ffmpeg("-i", "s.mkv", "-timecode", "10:00:00:00", "a.mov")
     assert command("denoise", "a.mov")[0] == 0
     codes = [

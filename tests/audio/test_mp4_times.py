@@ -17,6 +17,7 @@ from qse.audio.reader import open_audio
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 SECONDS = 4
+IN_MS = ("-movie_timescale", 1000)  # which versions of ffmpeg choose up to 7
 # of a file that ffmpeg writes: 30 s at 16 kHz, with an encoder that begins 1,024 samples earlier
 WHOLE = Tables(1000, 16000, 30_000, ((30_000, 1024, 1),), 30 * 16000 + 1024, 0.0)
 
@@ -48,7 +49,7 @@ def changed(path, atom: bytes, offset: int, value: int) -> None:
 
 @pytest.fixture
 def path(here):
-    ffmpeg("-i", sound(here), "-c:a", "aac", "a.m4a")
+    ffmpeg("-i", sound(here), "-c:a", "aac", *IN_MS, "a.m4a")
     return here / "a.m4a"
 
 
@@ -240,7 +241,7 @@ def test_parts_of_an_edit_list_within_the_sound(path):
 def test_a_file_that_is_cut_in_what_its_edit_list_leaves_out(here):
     """ffmpeg ends there, without a word."""
     loop = ("-stream_loop", "5", "-i", sound(here))
-    ffmpeg(*loop, "-c:a", "aac", "-movflags", "faststart", "a.m4a")
+    ffmpeg(*loop, "-c:a", "aac", "-movflags", "faststart", *IN_MS, "a.m4a")
     before = (here / "a.m4a").read_bytes()
     data = bytearray(in_parts(before, (4000, 1024), (4000, 16 * 16000)))
     at = data.index(b"stco") + 8

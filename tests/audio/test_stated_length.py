@@ -61,7 +61,7 @@ def test_file_without_some_bytes(path):
 def test_file_that_ends_between_two_blocks(path, sign):
     whole = outcome(path)[0]
     data = path.read_bytes()
-    path.write_bytes(data[: data.rindex(sign, 0, -1)])
+    path.write_bytes(data[: data.rindex(sign, 0, len(data) * 3 // 4)])
     samples, said = outcome(path)
     assert samples < whole and said
 

@@ -135,7 +135,7 @@ def test_pictures_whose_times_are_closed_up_are_said(here, command):
     picture = "testsrc=s=64x64:r=25:d=150,select='not(mod(n,1750))'"
     tone = "aevalsrc='0.1*sin(2000*t)':s=16000:d=150"
     inputs = ("-f", "lavfi", "-i", picture, "-f", "lavfi", "-i", tone)
-    ffmpeg(*inputs, "-vsync", "vfr", "-c:v", "theora", "-c:a", "libvorbis", "a.ogv")
+    ffmpeg(*inputs, "-fps_mode", "vfr", "-c:v", "theora", "-c:a", "libvorbis", "a.ogv")
     status, _, said = command("denoise", "a.ogv", "-o", "b.mkv")
     assert status == 0 and "does not hold these metadata of a.ogv: the time of its pictures" in said
 
@@ -163,16 +163,37 @@ def test_sound_before_the_picture_in_ogg_keeps_its_time(here, command):
     assert bursts(here / "b.wav") == [pytest.approx(2, abs=0.1)]
 
 
+def with_chapters(folder) -> tuple[str, ...]:
+    """Return the options of ffmpeg that give its first input two chapters of 2 s."""
+    times = "".join(
+        f"[CHAPTER]\nTIMEBASE=1/1000\nSTART={begin}\nEND={begin + 2000}\n" for begin in (0, 2000)
+    )
+    (folder / "chapters").write_text(f";FFMETADATA1\n{times}")
+    return ("-f", "ffmetadata", "-i", "chapters", "-map_chapters", "1")
+
+
+def test_chapters_of_m4a_whose_track_is_missing(here, command):
+    """As ffmpeg 9 writes them."""
+    make(here / "a.wav", tone(4 * 16000))
+    ffmpeg("-i", "a.wav", *with_chapters(here), "a.m4a")
+    data = bytearray((here / "a.m4a").read_bytes())
+    if data.count(b"trak") > 1:
+        track, movie = data.rindex(b"trak") - 4, data.rindex(b"moov") - 4
+        size = int.from_bytes(data[track : track + 4], "big")
+        whole = int.from_bytes(data[movie : movie + 4], "big")
+        data[movie : movie + 4] = (whole - size).to_bytes(4, "big")
+        del data[track : track + size]
+    (here / "b.m4a").write_bytes(data)
+    status, _, said = command("denoise", "b.m4a", "-o", "c.m4a")
+    assert status == 0 and "warning" not in said
+    assert [chapter.start for chapter in probe(here / "c.m4a").chapters] == [0, 2]
+
+
 @pytest.mark.parametrize("suffix", ["mka", "m4a", "ogg", "mp3"])
 def test_a_file_whose_times_begin_late_is_whole_and_keeps_its_chapters(here, command, suffix):
     """As recorders and programs that cut write them."""
     make(here / "a.wav", tone(4 * 16000))
-    times = "".join(
-        f"[CHAPTER]\nTIMEBASE=1/1000\nSTART={begin}\nEND={begin + 2000}\n" for begin in (0, 2000)
-    )
-    (here / "chapters").write_text(f";FFMETADATA1\n{times}")
-    chapters = ("-f", "ffmetadata", "-i", "chapters", "-map_chapters", "1")
-    ffmpeg("-i", "a.wav", *chapters, "-c:a", "flac", "b.mka")
+    ffmpeg("-i", "a.wav", *with_chapters(here), "-c:a", "flac", "b.mka")
     ffmpeg("-itsoffset", "5", "-i", "b.mka", "-c", "copy", "-copyts", "c.mka")
     assert [chapter.start for chapter in probe(here / "c.mka").chapters] == [0, 2]
     status, _, said = command("denoise", "c.mka", "-o", f"d.{suffix}")

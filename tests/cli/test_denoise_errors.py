@@ -1,9 +1,16 @@
 """qse denoise: a sentence and a status for each failure."""
 
+import errno
+import os
+from dataclasses import replace
+
 import numpy as np
+import pytest
 import soundfile
 from noisy_files import make, samples, tree
+from tagged_files import needs_ffmpeg
 
+from qse.audio.ffmpeg_process import run
 from qse.errors import UsageError
 
 
@@ -113,3 +120,35 @@ def test_denoise_leaves_nothing_when_a_write_fails(here, command, monkeypatch):
     status, _, err = command("denoise", "a.wav", "-o", "out", "--threads", "1")
     assert status == 1 and "could not be written to its end: is the disk full?" in err
     assert tree(here) == ["a.wav", "b.wav"] and len(blocks) > 1
+
+
+def test_a_full_disk_for_temporary_files_loses_no_metadata(here, command, monkeypatch):
+    with soundfile.SoundFile(here / "a.wav", "w", 16000, 1) as file:
+        file.title = "a title"
+        file.write(np.zeros(1600))
+
+    def full(*arguments, **options):
+        raise soundfile.LibsndfileError(2)
+
+    monkeypatch.setattr(soundfile, "write", full)
+    status, _, err = command("denoise", "a.wav", "-o", "b.wav")
+    assert status == 1 and "b.wav cannot be written: is the disk for temporary files full?" in err
+    assert tree(here) == ["a.wav"]
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("target", ["b.flac", "b.m4a"])
+def test_what_ffmpeg_says_of_a_full_disk_is_no_loss_of_metadata(here, command, monkeypatch, target):
+    """It may end as if it had written all."""
+    with soundfile.SoundFile(here / "a.wav", "w", 16000, 1) as file:
+        file.title = "a title"
+        file.write(0.1 * np.random.default_rng(0).standard_normal(16000))
+
+    def full(name, options):
+        done = run(name, options)
+        return replace(done, said=f"[out#0] {os.strerror(errno.ENOSPC)}")
+
+    monkeypatch.setattr("qse.audio.ffmpeg_process.run", full)
+    status, _, err = command("denoise", "a.wav", "-o", target)
+    assert status == 1 and f"{target} cannot be written: No space left on device" in err
+    assert tree(here) == ["a.wav"]
