@@ -80,11 +80,12 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
 
 def _check_folder(job: Job) -> None:
     if not job.resume and any((job.out / name).exists() for name in RUN_FILES):
-        raise QseError(
-            f"{job.out}: holds a run already; continue it with resume=True or name another folder"
-        )
+        held = "already; continue it with resume=True or"
+        what = held if job.checkpoint.exists() else "without a checkpoint;"
+        raise QseError(f"{job.out}: holds a run {what} name another folder")
     if job.resume and not job.checkpoint.exists():
-        raise QseError(f"{job.checkpoint}: no checkpoint to resume from")
+        cure = "begin without resume=True, in another folder"
+        raise QseError(f"{job.checkpoint}: no checkpoint to resume from; {cure}")
 
 
 def _check_sources(config: RunConfig, job: Job) -> None:

@@ -53,9 +53,9 @@ def test_prepare_refuses(finished_run, training_audio, tmp_path):
     for name in ("best.safetensors", "train.csv", "valid.csv", "curves.png"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()
-        refused("holds a run already; continue it", CONFIG, to(name))
+        refused("holds a run without a checkpoint; name another folder", CONFIG, to(name))
     refused(
-        r"checkpoint.safetensors: no checkpoint to resume from",
+        r"checkpoint.safetensors: no checkpoint to resume from; begin without resume=True",
         CONFIG,
         to("new", resume=True),
     )
