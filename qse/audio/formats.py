@@ -182,6 +182,13 @@ class Layout:
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def coding(self) -> dict[str, Any]:
+        """Return the arguments with which soundfile writes a file with this layout, but for the
+        sample rate and the channels."""
+        form = {"subtype": self.subtype, "endian": self.endian, "format": self.format}
+        return {**form, **self.settings}
+
+    @property
     def family(self) -> str:
         """Return the format, the same for all formats whose metadata have the same form."""
         return FAMILIES.get(self.format, self.format)

@@ -12,7 +12,7 @@ from typing import IO
 from . import vorbis_comments
 from .file_edit import replace_bytes
 from .formats import MOST_METADATA
-from .ogg_page import signed
+from .ogg_page import Packets, signed
 from .vorbis_blocks import Blocks
 from .vorbis_comments import Comments
 
@@ -53,8 +53,8 @@ def read_headers(path: Path) -> Headers:
 
     Raises ValueError if it is no Vorbis or Opus file, and OSError.
     """
+    gathered = Packets()
     packets: list[bytes] = []
-    rest = bytearray()
     serial = b""
     start = 0
     pages = 0
@@ -66,10 +66,10 @@ def read_headers(path: Path) -> Headers:
                 continue
             pages += 1
             size += len(body)
-            rest = _packets(head, body, rest, packets)
+            packets += gathered.ended(head + body)
             start = start or file.tell()
-            _, wanted = _kind(packets[0] if packets else bytes(rest))
-            if len(packets) >= wanted and not rest:
+            _, wanted = _kind(packets[0] if packets else bytes(gathered.rest))
+            if len(packets) >= wanted and not gathered.rest:
                 return Headers(packets[:wanted], serial, start, file.tell(), pages)
             if size > MOST_METADATA:
                 break
@@ -83,8 +83,8 @@ def samples_before_begin(path: Path, headers: Headers) -> int:
     blocks = Blocks.of(headers.packets[0], headers.packets[-1]) if is_vorbis else None
     if blocks is None:
         return 0
+    gathered = Packets()
     packets: list[bytes] = []
-    rest = bytearray()
     before = None
     with path.open("rb") as file:
         file.seek(headers.end)
@@ -93,7 +93,7 @@ def samples_before_begin(path: Path, headers: Headers) -> int:
                 continue
             if before is not None:  # of a page that is not the last, whose surplus is at the end
                 return before
-            rest = _packets(head, body, rest, packets)
+            packets += gathered.ended(head + body)
             position = int.from_bytes(head[6:14], "little", signed=True)
             if position >= 0:
                 before = max(0, blocks.samples(packets) - position)
@@ -128,19 +128,6 @@ def _pages(file: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
     while len(head := file.read(27)) == 27 and head[:4] == b"OggS":
         head += file.read(head[26])
         yield head, file.read(sum(head[27:]))
-
-
-def _packets(head: bytes, body: bytes, rest: bytearray, packets: list[bytes]) -> bytearray:
-    """Add the packets that end on a page, the first of which begins with `rest`; return what
-    goes on."""
-    at = 0
-    for length in head[27:]:
-        rest += body[at : at + length]
-        at += length
-        if length < 255:
-            packets.append(bytes(rest))
-            rest = bytearray()
-    return rest
 
 
 def _paged(packets: list[bytes], serial: bytes) -> list[bytes]:

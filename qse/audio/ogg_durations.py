@@ -1,12 +1,11 @@
 """Count the samples in the packets of a stream of Ogg, to which its positions must add up."""
 
 from .ogg_comments import HEADERS
-from .ogg_page import HEADER, OPUS_RATE
+from .ogg_page import OPUS_RATE, Packets
 from .vorbis_blocks import Blocks
 
 # tenths of a millisecond of a frame, by the configuration of a packet (RFC 6716, section 3.1)
 FRAMES = ((100, 200, 400, 600),) * 3 + ((100, 200, 100, 200),) + ((25, 50, 100, 200),) * 4
-MOST_HEADERS = 1 << 25  # bytes
 
 
 class Durations:
@@ -15,14 +14,15 @@ class Durations:
     def __init__(self) -> None:
         self._headers: list[bytes] = []
         self._wanted = 0  # headers; 0 if the coding is not known
-        self._rest = bytearray()
+        self._packets = Packets()
         self._before: list[bytes] = []  # the last packet
         self._blocks: Blocks | None = None
 
     def samples(self, page: bytes) -> int | None:
         """Return the samples per channel of the packets that end on the next page, None if they are
         not known."""
-        packets = self._packets(page)
+        is_sound = len(self._headers) == self._wanted > 0
+        packets = self._packets.ended(page, 2) if is_sound else self._packets.ended(page)
         if not self._headers and packets:
             known = (HEADERS[name] for name in HEADERS if packets[0].startswith(name))
             _, self._wanted = next(known, (b"", 0))
@@ -40,20 +40,6 @@ class Durations:
         count = self._blocks.samples([*self._before, *sound])
         self._before = sound[-1:] or self._before
         return count
-
-    def _packets(self, page: bytes) -> list[bytes]:
-        """Return the packets that end on the next page; of those of sound, the first bytes."""
-        at = HEADER + page[26]
-        found = []
-        is_sound = len(self._headers) == self._wanted > 0
-        most = 2 if is_sound else MOST_HEADERS
-        for length in page[HEADER:at]:
-            self._rest += page[at : at + length][: max(0, most - len(self._rest))]
-            at += length
-            if length < 255:
-                found.append(bytes(self._rest))
-                self._rest = bytearray()
-        return found
 
 
 def _opus_samples(packet: bytes) -> int:

@@ -3,6 +3,7 @@
 import zlib
 
 from .file_bytes import FileBytes
+from .formats import MOST_METADATA
 
 MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 HEADER = 27  # bytes of a page before the lengths of its segments
@@ -48,3 +49,23 @@ def rate_of(packet: bytes) -> tuple[int, int]:
     if packet.startswith(b"OpusHead"):
         return OPUS_RATE, int.from_bytes(packet[10:12], "little")
     return 0, 0
+
+
+class Packets:
+    """Gather the packets of a stream, page by page; `rest`: what is there of the one that goes
+    on."""
+
+    def __init__(self) -> None:
+        self.rest = bytearray()
+
+    def ended(self, page: bytes, most: int = MOST_METADATA) -> list[bytes]:
+        """Return the packets that end on the next page, `most` bytes of each."""
+        at = HEADER + page[26]
+        found = []
+        for length in page[HEADER:at]:
+            self.rest += page[at : at + length][: max(0, most - len(self.rest))]
+            at += length
+            if length < 255:
+                found.append(bytes(self.rest))
+                self.rest = bytearray()
+        return found

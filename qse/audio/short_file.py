@@ -15,15 +15,9 @@ def write_short(path: Path, layout: Layout) -> None:
     """Write a tenth of a second or more of silence in a file with this layout. Raises OSError."""
     import soundfile
 
-    form = {
-        "subtype": layout.subtype,
-        "endian": layout.endian,
-        "format": layout.format,
-        **layout.settings,
-    }
     silence = np.zeros((SHORT, layout.channels), np.float32)
     try:
         with unseen_temporary(layout.subtype):
-            soundfile.write(native(path), silence, layout.sample_rate, **form)
+            soundfile.write(native(path), silence, layout.sample_rate, **layout.coding)
     except soundfile.LibsndfileError as error:
         raise OSError(ENOSPC, "is the disk for temporary files full?") from error

@@ -131,15 +131,9 @@ def _create(part: Path, layout: Layout, target: Path) -> "SoundFile":
     rate = layout.sample_rate
     if layout.format == "FLAC" and (rate > FLAC_MOST or (rate > FLAC_FINE and rate % 10)):
         raise QseError(f"{target}: FLAC cannot hold {rate} Hz; name an output that ends in .wav")
-    form = {
-        "subtype": layout.subtype,
-        "endian": layout.endian,
-        "format": layout.format,
-        **layout.settings,
-    }
     try:
         with unseen_temporary(layout.subtype):
-            file = soundfile.SoundFile(native(part), "w", rate, layout.channels, **form)
+            file = soundfile.SoundFile(native(part), "w", rate, layout.channels, **layout.coding)
     except (soundfile.SoundFileError, ValueError) as error:
         if getattr(error, "code", 0) == SYSTEM_ERROR:
             raise QseError(_full(target)) from error
