@@ -23,6 +23,8 @@ PLAYLIST = (
 REASONS = {  # printed by ffmpeg -> what it means
     b"not on whitelist": PLAYLIST,
     b"Not detecting m3u8": PLAYLIST,  # since version 7
+    b"Unknown decoder 'libspeex": "this ffmpeg has no libspeex, and its own decoder of Speex makes "
+    "other sound of some files; decode it with speexdec first",
     b"max pixel count": f"it holds a picture of more than {MOST_PIXELS} pixels",
 }
 

@@ -34,14 +34,20 @@ CLOSED = re.compile(
 TELLING = re.compile(
     b"|".join(one.pattern for one in (LEVEL, FILLED, CORRUPT, FORM, LATER, CLOSED))
 )
+OF_SPEEX = "libspeex"  # decoder
 SHORT = 0.1  # seconds that are filled or cut at the beginning only, where a decoder begins
 
 
 def reading(inspection: "Inspection", track: Track | None) -> list[str]:
-    """Return the options with which ffmpeg reads the file."""
-    is_trimmed_twice = inspection.family == "CAF" and track and track.codec == "alac"
-    # version 9 leaves out what the packet table states of a packet that is shorter already
-    return [*CLOSING, *(("-flags2", "+skip_manual") if is_trimmed_twice else ())]
+    """Return the options with which ffmpeg reads a track of the file."""
+    options = [*CLOSING]
+    if inspection.family == "CAF" and track and track.codec == "alac":
+        # version 9 leaves out what the packet table states of a packet that is shorter already
+        options += ["-flags2", "+skip_manual"]
+    if track and track.codec == "speex":
+        # its own decoder gives other sound for stereo, that of version 7 for all but 8 kHz
+        options += [f"-c:{track.index}", OF_SPEEX]
+    return options
 
 
 def timing(inspection: "Inspection", track: Track | None) -> list[str]:

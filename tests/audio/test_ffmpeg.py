@@ -99,3 +99,31 @@ def test_ffmpeg_source_says_that_ffmpeg_is_missing(tmp_path, monkeypatch):
     (tmp_path / "a.m4a").write_bytes(b"sound")
     with pytest.raises(QseError, match=r"a\.m4a needs the program ffmpeg, which is not installed"):
         open_audio(tmp_path / "a.m4a")
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("frames", [1, 4])
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("rate", [8000, 16000])
+def test_speex(tmp_path, frames, channels, rate):
+    """ffmpeg's own decoder makes other sound of two channels with several frames in a packet, and
+    that of version 7 of 16 kHz."""
+    times = np.arange(4 * rate) / rate
+    voice = 0.3 * np.sin(2 * np.pi * (200 + 75 * times) * times)  # 200 to 800 Hz
+    soundfile.write(tmp_path / "a.wav", np.repeat(voice[:, None], channels, 1), rate)
+    coding = ("-c:a", "libspeex", "-frames_per_packet", frames, "-compression_level", 8)
+    run("-i", tmp_path / "a.wav", *coding, tmp_path / "a.spx")
+    heard = sound(tmp_path / "a.spx")
+    assert len(heard) == pytest.approx(len(voice), abs=0.1 * rate)
+    for each in heard.T:
+        bins = np.fft.rfft(each, 8 * rate) * np.conj(np.fft.rfft(voice, 8 * rate))
+        likeness = np.fft.irfft(bins).max() / np.linalg.norm(each) / np.linalg.norm(voice)
+        assert likeness > 0.8
+
+
+@needs_ffmpeg
+def test_speex_without_libspeex(tmp_path, wav, monkeypatch):
+    run("-i", wav, "-c:a", "libspeex", tmp_path / "a.spx")
+    monkeypatch.setattr("qse.audio.time_stamps.OF_SPEEX", "libspeex_that_is_missing")
+    with pytest.raises(QseError, match=r"has no libspeex.*decode it with speexdec first"):
+        sound(tmp_path / "a.spx")
