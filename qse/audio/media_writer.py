@@ -117,7 +117,7 @@ def _is_whole(made: Inspection, sounds: list[Sound]) -> bool:
     its last bytes could not be written, and some of its encoders make faults."""
     # what it says of pictures and copied sound does not matter: it may be damaged in the source
     media = made.media
-    salvage = media is None or media.pictures > 0 or len(media.tracks) > len(sounds)
+    salvage = media is None or media.pictures + media.covers + len(media.tracks) > len(sounds)
     for sound in sounds:
         track = sound.number + 1
         try:
