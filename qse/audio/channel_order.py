@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import QseError
+from .formats import Layout
 
 # by the number of channels: the mask of positions where a FLAC or Ogg file says nothing
 USUAL_MASKS = {1: 0x4, 2: 0x3, 3: 0x7, 4: 0x33, 5: 0x37, 6: 0x3F, 7: 0x70F, 8: 0x63F}
@@ -20,7 +21,8 @@ VORBIS = {
     7: (0, 2, 1, 6, 5, 3, 4),
     8: (0, 2, 1, 7, 5, 6, 3, 4),
 }
-WITH_SUBWOOFER = (6, 7, 8)  # numbers of channels among which Opus has one, the fourth of WAV
+# by coding: with which numbers of channels, and rates in Hz, the fourth of WAV is one
+WITH_SUBWOOFER = {"OPUS": ((6, 7, 8), (0, 48_000)), "VORBIS": ((6,), (40_000, 50_000))}
 FRONT = 0xF  # mask of left, right, centre and subwoofer
 # by encoder of ffmpeg and number of channels: the mask for channels of unknown positions, where the
 # usual one has a subwoofer of which the encoder keeps the lowest frequencies alone
@@ -41,12 +43,15 @@ def from_vorbis(block: np.ndarray) -> np.ndarray:
     return block if order is None else block[:, order]
 
 
-def check_subwoofer(target: Path, subtype: str, channels: int, mask: int | None) -> None:
-    """Raise QseError where a coding keeps the lowest frequencies of the fourth channel alone, and
-    that is not known to be the one of a subwoofer. mask: of their positions, None or 0 if
-    unknown."""
-    if subtype == "OPUS" and channels in WITH_SUBWOOFER and (mask or 0) & FRONT != FRONT:
+def check_subwoofer(target: Path, layout: Layout, mask: int | None) -> None:
+    """Raise QseError where the coding of a file with this layout keeps the lowest frequencies of
+    the fourth channel alone, and that is not known to be the one of a subwoofer. mask: of their
+    positions, None or 0 if unknown."""
+    counts, (lowest, highest) = WITH_SUBWOOFER.get(layout.subtype, ((), (0, 0)))
+    is_cut = layout.channels in counts and lowest <= layout.sample_rate <= highest
+    if is_cut and (mask or 0) & FRONT != FRONT:
+        coding = layout.subtype.capitalize()
         raise QseError(
-            f"{target}: Opus would take the fourth of these channels for a subwoofer, and keep its "
-            "lowest frequencies alone: name an output that ends in .ogg or .flac"
+            f"{target}: {coding} would take the fourth of these channels for a subwoofer, and keep "
+            "its lowest frequencies alone: name an output that ends in .flac"
         )

@@ -67,7 +67,7 @@ class Recorder:
         with _claimed(path) as claim:
             form = _check_place(path, overwrite)
             self._layout = Layout(sample_rate, channels, form, subtype_of(path), "FILE", {})
-            check_subwoofer(path, self._layout.subtype, channels, None)
+            check_subwoofer(path, self._layout, None)
             self._try()
             self._claim = claim.pop_all()
         self._ring = RingBuffer(CAPACITY * sample_rate, channels)

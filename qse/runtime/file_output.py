@@ -154,7 +154,7 @@ def sound_layout(source: AudioReader, target: Path, kbit: float | None = None) -
     """Return the layout of a sound file `target` for the sound of an open file. kbit: bit rate of a
     lossy one, that of the source if None. Raises QseError if its format cannot hold the sound."""
     layout = source.layout.to(target)
-    check_subwoofer(target, layout.subtype, layout.channels, source.channel_mask)
+    check_subwoofer(target, layout, source.channel_mask)
     seconds = source.samples / source.layout.sample_rate if source.samples else None
     rate = BitRate(kbit, is_constant=True) if kbit else None
     if rate is None and layout.subtype in LOSSY:

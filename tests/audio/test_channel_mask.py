@@ -204,8 +204,11 @@ def test_layouts_of_core_audio(here, command, kind, mask, to):
     )
     assert inspect(here / "a.caf").channel_mask == mask
     status, _, said = command("denoise", "a.caf", "-o", f"b.{to}")
+    if (kind, to) == (124, "ogg"):
+        assert status == 1 and "Vorbis would take the fourth" in said
+        return
     assert status == 0, said
-    lost = {"caf": (), "m4a": (124, 136), "ogg": (115, 124, 136, 147)}.get(to, (124,))
+    lost = {"caf": (), "m4a": (124, 136), "ogg": (115, 136, 147)}.get(to, (124,))
     is_kept = to == "m4a" and probed(here / f"b.{to}")["streams"][0].get("channel_layout") == "3.1"
     assert ("positions" in said) == (kind in lost and not (kind == 136 and is_kept))
     if to in ("wav", "flac", "caf"):

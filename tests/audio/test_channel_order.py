@@ -73,6 +73,8 @@ def test_channels_of_no_known_place_are_no_subwoofers(here, command, channels):
     with pytest.raises(QseError, match="Opus would take the fourth"):
         Recorder(here / "c.opus", RATE, channels)
     assert not list(here.glob("*.opus"))
+    status, _, said = command("denoise", "a.wav", "-o", "b.ogg")
+    assert (status == 1 and "b.ogg: Vorbis would take the fourth" in said) is (channels == 6)
     ffmpeg("-i", "a.wav", "-c:a", "libopus", "-mapping_family", "255", "d.opus")
     assert command("denoise", "d.opus", "-o", "e.wav", "--strength", "0")[0] == 0
     assert order("e.wav") == list(range(channels))
