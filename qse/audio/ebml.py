@@ -36,8 +36,8 @@ WHOLE_NUMBERS = (TIMESTAMP, 0xA7, 0xAB, 0x9B, 0xFA, 0xFB, 0xFD)  # of eight byte
 TRACK = 0xAE
 NUMBER = 0xD7
 KIND = 0x83  # of a track
-CODING = 0x86
-KINDS = {1: b"V_", 2: b"A_", 17: b"S_", 18: b"B_", 33: b"D_"}  # how the name of its coding begins
+CODING = 0x86  # whose name begins by the kind
+KINDS = {1: (b"V_",), 2: (b"A_",), 17: (b"S_", b"D_WEBVTT"), 18: (b"B_",), 33: (b"D_",)}
 SCALE = 0x2AD7B1  # nanoseconds of a unit of time
 MOST = 1 << 23  # elements: days of sound
 EARLY = 10**9  # nanoseconds before the beginning, more than the delay of any encoder
@@ -77,7 +77,7 @@ class Elements:
         at = 0
         end = len(self.data)
         while at < end and self._count < MOST:
-            found = _element(self.data, at)
+            found = element_at(self.data, at)
             if found is None or found.number not in (HEADER, SEGMENT, *EVERYWHERE):
                 return at
             if found.number == HEADER and at:
@@ -112,7 +112,7 @@ class Elements:
         """Return the element at `at`, which must be one of `known` and end at `end` at last; None
         where none does, which is noted."""
         self._count += 1
-        found = _element(self.data, at)
+        found = element_at(self.data, at)
         if found is None or found.number not in known:
             self.damaged("bytes are no element")
             return None
@@ -194,7 +194,7 @@ class Elements:
     def _among(self, at: int, end: int) -> Iterator[Element]:
         while at < end and self._count < MOST:
             self._count += 1
-            found = _element(self.data, at)
+            found = element_at(self.data, at)
             if found is None or found.end is None or found.end > end:
                 return
             yield found
@@ -202,7 +202,7 @@ class Elements:
 
     def _check(self, at: int, end: int) -> None:
         """Compare the checksum with which the content of an element begins, if it does."""
-        found = _element(self.data, at)
+        found = element_at(self.data, at)
         if found is not None and found.number == CHECKSUM and found.end == found.body + 4:
             stated = int.from_bytes(self.data[found.body : found.end], "little")
             value = 0
@@ -222,7 +222,7 @@ def damaged_places(path: Path) -> list[str]:
     return found.places
 
 
-def _element(data: FileBytes, at: int) -> Element | None:
+def element_at(data: FileBytes, at: int) -> Element | None:
     """Return the element at `at`, None where there is none."""
     head = data[at : at + 1]
     length = 9 - head[0].bit_length() if head else 9  # 1 to 4

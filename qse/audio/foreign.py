@@ -5,6 +5,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Self
 
+from .ape import items_in, repeated_items
+from .asf_names import repeated_tags
+from .id3 import read_tags
 from .inspection import FEW, Inspection
 from .probe import Track
 from .wav import WMA_FRAME
@@ -30,6 +33,7 @@ MAGIC = {  # how files begin -> kind
     b"\0\0\1\xba": "MPEG-PS",
 }
 STATED = ("MXF", "WavPack", "APE", "TAK", "DSF")  # kinds whose headers have a length
+WITH_APE = ("WavPack", "APE")  # kinds that have APEv2 tags
 LOW_RATE = 8000  # Hz, at which the two frames that the decoder leaves out first
 WMA_LEAD = 0.03  # are so many seconds longer than what passes for no gap
 PACKET = 188  # bytes
@@ -71,6 +75,13 @@ class Foreign(Inspection):
     def skipped_damage(self, sample_rate: int) -> str | None:
         behind = self.state.st_size - self._of_wma if self._of_wma else 0
         return f"{behind} bytes behind its end are not read" if behind > FEW else None
+
+    def repeated(self) -> list[str]:
+        if self.kind == "WMA":
+            return repeated_tags(self.path)
+        if self.kind in WITH_APE:
+            return repeated_items(items_in(read_tags(self.path).back))
+        return []
 
     @cached_property
     def _of_wma(self) -> int:

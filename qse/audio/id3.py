@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from .ape import EDGE, HEADED, MARK, items_in
 from .file_edit import replace_bytes
 from .formats import MOST_METADATA
 from .id3_frames import EXTENDED, UNSYNCHRONISED, first_text, frames_of, name_bytes, tag_size
@@ -19,8 +20,6 @@ PLACES = (b"MLLT", b"MLL", b"ASPI")  # tables of offsets into the file
 NAMED = (b"TXXX", b"TXX", b"COMM", b"COM")  # frames with a description, which says what they are
 COVERS = (b"APIC", b"PIC")
 ID3V1 = 128  # bytes of the tag at the very end
-LONGEST_KEY = 255  # bytes of the name of an APEv2 item
-APE = 32  # bytes of the header, and of the footer, of an APEv2 tag
 
 
 @dataclass(frozen=True)
@@ -138,10 +137,10 @@ def _back_start(file: IO[bytes], front: int, end: int) -> int:
     """
     if _bytes_before(file, front, end, ID3V1)[:3] == b"TAG":
         end -= ID3V1
-    footer = _bytes_before(file, front, end, APE)
-    if footer[:8] != b"APETAGEX":
+    footer = _bytes_before(file, front, end, EDGE)
+    if footer[:8] != MARK:
         return end
-    size = int.from_bytes(footer[12:16], "little") + (APE if footer[23] & 0x80 else 0)
+    size = int.from_bytes(footer[12:16], "little") + (EDGE if footer[23] & HEADED else 0)
     return end - size if size <= end - front else end
 
 
@@ -156,35 +155,20 @@ def _bytes_before(file: IO[bytes], front: int, end: int, count: int) -> bytes:
 def _without_loudness_items(back: bytes) -> tuple[bytes, list[str]]:
     """Return the tags at the end without APEv2 items that no longer hold, and the names of
     these."""
-    at = back.find(b"APETAGEX")
-    if at < 0 or not back[at + 23] & 0x80:  # there is no header: not written by today's programs
+    at = back.find(MARK)
+    if at < 0 or not back[at + 23] & HEADED:  # there is no header: not written by today's programs
         return back, []
-    size = int.from_bytes(back[at + 12 : at + 16], "little")
-    count = int.from_bytes(back[at + 16 : at + 20], "little")
-    end = at + 32 + size
-    items = back[at + 32 : at + size]
-    parts = []
-    dropped = []
-    begin = 0
-    for _ in range(count):
-        length = int.from_bytes(items[begin : begin + 4], "little")
-        stop = items.find(b"\0", begin + 8, begin + 8 + LONGEST_KEY + 1)
-        next_item = stop + 1 + length
-        if stop < 0 or next_item > len(items):
-            return back, []
-        key = items[begin + 8 : stop].decode("latin-1")
-        if is_loudness(key):
-            dropped.append(key)
-        else:
-            parts.append(items[begin:next_item])
-        begin = next_item
+    end = at + EDGE + int.from_bytes(back[at + 12 : at + 16], "little")
+    items = items_in(back)
+    parts = [item.data for item in items if not is_loudness(item.name)]
+    dropped = [item.name for item in items if is_loudness(item.name)]
     if not dropped:
         return back, []
     kept = b"".join(parts)
-    head = bytearray(back[at : at + 32])
-    foot = bytearray(back[end - 32 : end])
+    head = bytearray(back[at : at + EDGE])
+    foot = bytearray(back[end - EDGE : end])
     for edge in (head, foot):
-        edge[12:16] = (len(kept) + 32).to_bytes(4, "little")
-        edge[16:20] = (count - len(dropped)).to_bytes(4, "little")
-    whole = bytes(head) + kept + bytes(foot) if count > len(dropped) else b""
+        edge[12:16] = (len(kept) + EDGE).to_bytes(4, "little")
+        edge[16:20] = len(parts).to_bytes(4, "little")
+    whole = bytes(head) + kept + bytes(foot) if parts else b""
     return back[:at] + whole + back[end:], dropped

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from .damage_text import named
 from .ebml import damaged_places
 from .inspection import Inspection
+from .matroska_names import chapters_beside, repeated_tags
 from .probe import Track, end_of
 
 if TYPE_CHECKING:
@@ -44,3 +45,9 @@ class Matroska(Inspection):
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         return named(damaged_places(self.path))
+
+    def names_beside_tags(self, names: list[str]) -> list[str]:
+        return chapters_beside(self.path)
+
+    def repeated(self) -> list[str]:
+        return repeated_tags(self.path)

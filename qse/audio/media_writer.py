@@ -20,7 +20,7 @@ from .ffmpeg_process import run, write_file
 from .formats import suffix_of
 from .inspection import Inspection
 from .loudness import is_loudness
-from .metadata_names import lost_names, repeated
+from .metadata_names import lost_beside, lost_names
 from .mp4 import form_options
 from .probe import LEAST, Media, Track
 from .suffixes import MEDIA, MediaForm
@@ -94,8 +94,7 @@ def write_media(
         reason = "ffmpeg has not written all of it: is the disk full? If not"
         raise QseError(f"{target} could not be written: {reason}, {cure}")
     result = made.media
-    lost = [*lost_names(media, result), *source.names_beside_tags(source.names())]
-    lost += repeated(source)
+    lost = [*lost_names(media, result), *lost_beside(source, made)]
     lost += changed(media, result, set(enhanced), source.closes_jumps) if result else []
     if source.has_other_positions and not media.tracks[0].orders_channels:
         lost.append("channel positions")

@@ -54,6 +54,14 @@ def repeated(source: Inspection) -> list[str]:
     return [f"several values of {name}" for name in source.repeated()]
 
 
+def lost_beside(source: Inspection, made: Inspection) -> list[str]:
+    """Return names for what ffmpeg does not read of the metadata of a file, and is not in the one
+    made from it."""
+    kept = [*made.names_beside_tags(made.names()), *repeated(made)]
+    found = [*source.names_beside_tags(source.names()), *repeated(source)]
+    return [name for name in found if name not in kept]
+
+
 def lost_tags(media: Media, kept: Iterable[str]) -> list[str]:
     """Return the names of the tags whose texts are not in `kept`; for those of loudness there is
     another message."""

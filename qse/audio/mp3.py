@@ -7,11 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
+from .ape import Item, items_in, repeated_items
 from .bit_rate import BitRate
 from .copied import Copied
 from .damage_text import named
 from .id3 import copy_tags, front_end, tags_in
 from .inspection import Inspection
+from .loudness import is_loudness
 from .mp3_frames import FEW_ZEROS, Frames, rate_of, read_frames
 from .mp3_header import FirstFrame, first_frame
 from .tagged import Tagged
@@ -125,7 +127,21 @@ class Mp3(Tagged):
         return BitRate(sound / 125 / seconds) if seconds else None
 
     def names_beside_tags(self, names: list[str]) -> list[str]:
-        return [name for name in names if name in UNREAD]
+        held = set(map(str.strip, self.media.tags.values())) if self.media else set[str]()
+        items = [item for item in self._items if held.isdisjoint(map(str.strip, item.texts))]
+        return [*(name for name in names if name in UNREAD), *(item.name for item in items)]
+
+    def repeated(self) -> list[str]:
+        return [*super().repeated(), *repeated_items(self._items)]
+
+    @property
+    def _items(self) -> list[Item]:
+        """Return the items of the tag at the end, which ffmpeg does not read."""
+        try:
+            items = items_in(self.tags.back)
+        except ValueError:
+            return []
+        return [item for item in items if not is_loudness(item.name)]
 
     def copy_into(self, part: Inspection, same_coding: bool, samples: int) -> Copied:
         return Copied(dropped=copy_tags(self.tags, part.path))

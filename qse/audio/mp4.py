@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Self
@@ -13,6 +13,7 @@ from .inspection import Inspection
 from .mp4_chunks import chunk_fault, ends_early
 from .mp4_fragments import Fragments
 from .mp4_items import copy_items, is_joined
+from .mp4_tags import Item, items_in, repeated_values, unread
 from .mp4_times import PADDING, Tables, tables_of
 from .mp4_tracks import track_fault
 from .probe import Track
@@ -38,6 +39,7 @@ class Mp4(Inspection):
     harmless = (b"Referenced QT chapter track not found",)
     _fault: str | None = None
     _zeros = 0  # behind the last fragment
+    _items: Sequence[Item] = ()
     _tables: Mapping[int, Tables] = MappingProxyType({})
     _cut: frozenset[int] = frozenset()  # numbers of tracks that reach behind the end
 
@@ -48,6 +50,7 @@ class Mp4(Inspection):
     @classmethod
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
+        found._items = items_in(file)
         found._tables = tables_of(file)
         # of HE-AAC, ffmpeg counts the samples that it leaves out at half their rate
         found.has_times = not any(tables.tagged for tables in found._tables.values())
@@ -93,6 +96,13 @@ class Mp4(Inspection):
         if self.media is None or self.media.pictures or len(self.media.tracks) > 1:
             return 0.0
         return self.media.seconds - PADDING / track.sample_rate
+
+    def names_beside_tags(self, names: list[str]) -> list[str]:
+        held = set(map(str.strip, self.media.tags.values())) if self.media else set[str]()
+        return unread(self._items, held)
+
+    def repeated(self) -> list[str]:
+        return repeated_values(self._items)
 
     def complete(self, part: Path, form: MediaForm) -> list[str]:
         return copy_items(self.path, part) if form == M4A else []

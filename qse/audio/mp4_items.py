@@ -49,7 +49,7 @@ def copy_items(source: Path, part: Path) -> list[str]:
     dropped = []
     data = b""
     for item in items:
-        name = _free_name(item)
+        name = free_name(item)
         if is_loudness(name):
             dropped.append(name)
         elif name != GAPLESS:
@@ -79,9 +79,14 @@ def tagged_samples(file: IO[bytes]) -> int:
     """Return the samples per channel of an open file, also those that are not heard, by the item
     iTunSMPB, which encoders write instead of an edit list; 0 without it."""
     for item in _read(file)[0]:
-        if _free_name(item) == GAPLESS and (found := NUMBERS.search(item)):
+        if free_name(item) == GAPLESS and (found := NUMBERS.search(item)):
             return sum(int(number, 16) for number in found.groups())
     return 0
+
+
+def items_of(file: IO[bytes]) -> list[bytes]:
+    """Return the items of an open file. Raises OSError."""
+    return _read(file)[0]
 
 
 def _read(file: IO[bytes]) -> tuple[list[bytes], list[Atom]]:
@@ -146,7 +151,7 @@ def body_of(file: IO[bytes], atom: Atom) -> bytes:
     return body
 
 
-def _free_name(item: bytes) -> str:
+def free_name(item: bytes) -> str:
     """Return the name of an item that has one as a text; nothing for others."""
     if item[4:8] != FREE:
         return ""

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from .ape import items_in, repeated_items
 from .file_bytes import FileBytes
-from .id3 import front_end
+from .id3 import Mp3Tags, frame_names, front_end, read_tags
 from .inspection import Inspection
 from .mp3_frames import behind_tags
 from .probe import Track
@@ -33,6 +34,14 @@ class Tta(Inspection):
 
     def stated_seconds(self, track: Track) -> float:
         return track.lasts
+
+    def names_beside_tags(self, names: list[str]) -> list[str]:
+        """Return those of the tag in front where there is one behind, which ffmpeg prefers."""
+        tags = read_tags(self.path)
+        return frame_names(Mp3Tags(tags.front, b"")) if items_in(tags.back) else []
+
+    def repeated(self) -> list[str]:
+        return repeated_items(items_in(read_tags(self.path).back))
 
 
 def unread_bytes(path: Path) -> int:

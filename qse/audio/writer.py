@@ -16,9 +16,11 @@ import numpy as np
 from ..errors import QseError
 from .atomic_write import claimed_path
 from .channel_order import stored
+from .checks import BLOCK
 from .claim import Claimed
 from .content import inspect
 from .file_mode import Source
+from .flac import Flac
 from .formats import Layout, native
 from .private_folder import unseen_temporary
 from .reader import UNKNOWN_LENGTH
@@ -162,9 +164,11 @@ def _held(path: Path) -> tuple[int, bool, int]:
             is_whole = not found.is_cut(file)
             if file.format == "MP3":  # whose first frame states all that were encoded
                 is_whole &= found.hidden_damage(file) is None
-            if file.format == "FLAC" and file.frames:  # whose last frame may not be there
-                file.seek(file.frames - 1)
-                is_whole &= len(file.read(1)) == 1
+            if isinstance(found, Flac) and file.frames:  # whose last frame may not be there
+                # which libsndfile does not find by its place behind an ID3 tag
+                place = 0 if found.tags.front else file.frames - 1
+                file.seek(place)
+                is_whole &= sum(map(len, file.blocks(BLOCK))) == file.frames - place
             return file.frames, is_whole, file.samplerate
     except soundfile.SoundFileError:
         return 0, False, 0

@@ -14,6 +14,7 @@ import soxr
 
 from ..audio.opus import to_int16
 from ..audio.reader import read_array
+from ..errors import QseError
 from .bandwidth import FULL_BAND_LEAST, bandwidth
 from .bundle_index import FULL, KINDS, LONGEST_NAME, WIDE
 from .datasets import audio_files, top_folder
@@ -99,8 +100,10 @@ def pieces(file: SourceFile, longest: float) -> list[Piece]:
     """Read a recording: at 48 kHz if its content reaches FULL_BAND_LEAST, else at 16 kHz; in equal
     pieces of at most `longest` seconds.
 
-    Raises QseError if it cannot be read.
+    Raises QseError if it cannot be read, or its name cannot be stored.
     """
+    if any("\ud800" <= sign <= "\udfff" for sign in file.name + file.group):
+        raise QseError(f"{file.path}: its name is not UTF-8: rename it")
     audio, rate = read_array(file.path)
     mono = audio.mean(axis=1)
     stored, sample_rate, reach = _at_its_rate(mono, rate)

@@ -1,5 +1,6 @@
 """Bring an enhanced recording to a loudness, by one gain."""
 
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -9,14 +10,16 @@ import soundfile
 from ..audio.checks import BLOCK
 from ..audio.ffmpeg_input import is_installed
 from ..audio.loudness_meter import Loudness, measure
-from ..errors import QseError
+from ..errors import QseError, UsageError
 
 HIGHEST_PEAK = -1.0  # dBTP, as EBU R 128 asks for
 TOLERATED = 0.05  # dB by which the target may be missed unsaid
 
 
 def need_meter(target: float) -> None:
-    """Raise QseError if no program can measure the loudness."""
+    """Raise UsageError for a loudness that is none, QseError if no program can measure it."""
+    if not math.isfinite(target):
+        raise UsageError(f"loudness={target:g}: name a number of LUFS, such as -16")
     if not is_installed():
         raise QseError(
             f"loudness={target:g} needs the program ffmpeg, which is not installed: install it, or "

@@ -1,7 +1,9 @@
 """Packing speech and noise as parts of limited size."""
 
 import os
+import shutil
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -263,6 +265,16 @@ def test_unreadable_recordings_are_named(audio, tmp_path):
     packed = pack(*arguments, skip=True)
     assert len(packed.faults) == 1 and "bad.wav" in packed.faults[0]
     assert len(recordings(sorted((tmp_path / "parts").glob("*.zip")))) == 4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are Unicode elsewhere")
+def test_names_that_no_part_can_store_are_named(audio, tmp_path):
+    folders(tmp_path, count=2)
+    other = os.fsencode(tmp_path / "speech") + b"/n\xff.wav"
+    shutil.copy(next((tmp_path / "speech").rglob("*.wav")), other)
+    arguments = ([tmp_path / "speech"], [tmp_path / "noise"], tmp_path / "parts", SMALL)
+    packed = pack(*arguments, skip=True)
+    assert len(packed.faults) == 1 and "its name is not UTF-8: rename it" in packed.faults[0]
 
 
 def test_parts_may_not_be_too_small(audio, tmp_path):

@@ -84,6 +84,14 @@ def test_peaks_limit_the_gain_and_it_is_said(recording):
     assert 20 * np.log10(peak) == pytest.approx(-1, abs=0.3)
 
 
+@pytest.mark.parametrize("target", [np.nan, -np.inf])
+def test_what_is_no_loudness_is_refused(recording, target):
+    path = recording("a.wav", voice(1, 1))
+    with pytest.raises(qse.errors.UsageError, match="name a number of LUFS"):
+        qse.denoise_file(path, strength=0, loudness=target)
+    assert list(path.parent.iterdir()) == [path]
+
+
 @pytest.mark.parametrize("audio", [np.zeros((RATE, 1)), voice(0.2, 1)])
 def test_silence_and_short_sound_stay_as_they_are(recording, audio):
     path = recording("a.wav", audio, subtype="FLOAT")

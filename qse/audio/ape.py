@@ -1,0 +1,47 @@
+"""Read APEv2 tags, which lie at the end of MP3, WavPack, TTA and other files: items with a name and
+one value or several (the specification of Hydrogenaudio)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MARK = b"APETAGEX"
+EDGE = 32  # bytes of the header, which may be missing, and of the footer
+HEADED = 0x80  # in the last byte of the flags of both: there is a header
+LONGEST_NAME = 255  # bytes
+KIND = 6  # bits of the flags of an item, 0 for texts
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item: `data`, all bytes of it, its name, and its texts, none if it is of another kind."""
+
+    data: bytes
+    name: str
+    texts: list[str]
+
+
+def items_in(back: bytes) -> list[Item]:
+    """Return the items of the tag among the bytes at the end of a file, none if it is damaged."""
+    foot = back.rfind(MARK)
+    size = int.from_bytes(back[foot + 12 : foot + 16], "little")
+    if foot < 0 or not EDGE <= size <= foot + EDGE:
+        return []
+    held = back[foot + EDGE - size : foot]
+    found = []
+    begin = 0
+    for _ in range(int.from_bytes(back[foot + 16 : foot + 20], "little")):
+        length = int.from_bytes(held[begin : begin + 4], "little")
+        stop = held.find(b"\0", begin + 8, begin + 8 + LONGEST_NAME + 1)
+        end = stop + 1 + length
+        if stop < 0 or end > len(held):
+            return []
+        value = held[stop + 1 : end].decode("utf-8", "replace")
+        texts = [] if held[begin + 4] & KIND else value.split("\0")
+        found.append(Item(held[begin:end], held[begin + 8 : stop].decode("latin-1"), texts))
+        begin = end
+    return found
+
+
+def repeated_items(items: Iterable[Item]) -> list[str]:
+    """Return the names of items with several texts, of which ffmpeg reads the first."""
+    return [item.name for item in items if len(item.texts) > 1]

@@ -1,0 +1,71 @@
+"""Name what ffmpeg does not read of the tags and chapters of a Matroska file (RFC 9559)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from .ebml import SEGMENT, Element, element_at
+from .file_bytes import FileBytes
+
+CHAPTERS = 0x1043A770
+EDITION = 0x45B9
+CHAPTER = 0xB6
+DISPLAY = 0x80  # the name of a chapter in a language
+TAGS = 0x1254C367
+TAG = 0x7373  # those of one target
+SIMPLE = 0x67C8
+NAME = 0x45A3
+MOST_NAME = 1 << 10  # bytes
+
+
+def chapters_beside(path: Path) -> list[str]:
+    """Return names for what there is beside the chapters of the first edition. Raises OSError."""
+    found = dict[str, None]()
+    with path.open("rb") as file:
+        data = FileBytes(file)
+        editions = list(_inside(data, CHAPTERS, EDITION))
+        if len(editions) > 1:
+            found["further editions of chapters"] = None
+        for edition in editions:
+            for chapter in _children(data, edition, CHAPTER):
+                if any(_children(data, chapter, CHAPTER)):
+                    found["nested chapters"] = None
+                if len(list(_children(data, chapter, DISPLAY))) > 1:
+                    found["chapter names in other languages"] = None
+    return list(found)
+
+
+def repeated_tags(path: Path) -> list[str]:
+    """Return the names of tags that a target has several times, of which ffmpeg reads the last.
+    Raises OSError."""
+    found = dict[str, None]()
+    with path.open("rb") as file:
+        data = FileBytes(file)
+        for tag in _inside(data, TAGS, TAG):
+            names = Counter[str]()
+            for simple in _children(data, tag, SIMPLE):
+                for name in _children(data, simple, NAME):
+                    text = data[name.body : min(name.end or 0, name.body + MOST_NAME)]
+                    names[text.decode("utf-8", "replace").rstrip("\0")] += 1
+            found |= dict.fromkeys(name for name, count in names.items() if count > 1)
+    return list(found)
+
+
+def _inside(data: FileBytes, holder: int, number: int) -> Iterator[Element]:
+    """Yield the elements with a number in all that a segment holds under another one."""
+    whole = Element(0, 0, 0, len(data))
+    for segment in _children(data, whole, SEGMENT):
+        for held in _children(data, segment, holder):
+            yield from _children(data, held, number)
+
+
+def _children(data: FileBytes, holder: Element, number: int) -> Iterator[Element]:
+    """Yield the elements with a number in another one, up to one without an end."""
+    at = holder.body
+    end = len(data) if holder.end is None else holder.end
+    while at < end and (found := element_at(data, at)):
+        if found.number == number:
+            yield found
+        if found.end is None:
+            return
+        at = found.end

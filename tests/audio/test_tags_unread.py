@@ -1,0 +1,143 @@
+"""Tags and chapters that ffmpeg does not read are named as lost; mutagen and mkvmerge write
+them."""
+
+import shutil
+import subprocess
+
+import pytest
+from tagged_files import ffmpeg, needs_ffmpeg, wav
+
+from qse.audio.matroska_names import chapters_beside, repeated_tags
+
+mutagen = pytest.importorskip("mutagen")
+from mutagen import apev2, asf, id3, mp4
+
+pytestmark = needs_ffmpeg
+XML = '<?xml version="1.0"?>'
+START = "<ChapterTimeStart>00:00:00.{}00</ChapterTimeStart>"
+INNER = f"<ChapterAtom>{START.format(2)}</ChapterAtom>"
+OUTER = f"<ChapterAtom>{START.format(0)}{INNER}</ChapterAtom>"
+NESTED = f"{XML}<Chapters><EditionEntry>{OUTER}</EditionEntry></Chapters>"
+ARTIST = "<Simple><Name>ARTIST</Name><String>{}</String></Simple>"
+ARTISTS = f"{XML}<Tags><Tag><Targets/>{ARTIST.format('A')}{ARTIST.format('B')}</Tag></Tags>"
+
+
+def lost(command, source: str, target: str) -> str:
+    status, _, said = command("denoise", source, "-o", target, "--overwrite")
+    assert status == 0
+    return said.partition("does not hold these metadata of")[2]
+
+
+def tagged(here, name: str, kind, **items):
+    """Give a second of sound tags of a kind of mutagen."""
+    ffmpeg("-i", wav(here / "s.wav", sample_rate=48000), name)
+    made = kind()
+    for key, value in items.items():
+        made[key] = value
+    made.save(here / name)
+
+
+def test_ape_of_mp3(here, command):
+    """Other names of what ffmpeg reads as ID3 are not lost."""
+    tagged(here, "a.mp3", apev2.APEv2, Title="a title", Conductor="someone", Artist=["A", "B"])
+    made = id3.ID3()
+    made.add(id3.TIT2(text="a title"))
+    made.save(here / "a.mp3")
+    for target in ("b.flac", "b.m4a", "b.wav"):
+        said = lost(command, "a.mp3", target)
+        assert "Conductor" in said and "Artist" in said and "Title" not in said
+    assert lost(command, "a.mp3", "b.mp3") == ""
+
+
+@pytest.mark.parametrize("target", ["b.flac", "b.mp3", "b.wav", "b.mka"])
+def test_items_of_m4a(here, command, target):
+    ffmpeg("-i", wav(here / "s.wav"), "-metadata", "title=a title", "a.m4a")
+    file = mp4.MP4(here / "a.m4a")
+    file["\xa9ART"] = ["A", "B"]
+    file["\xa9wrk"] = ["a work"]
+    file["tmpo"] = [120]
+    file["trkn"] = [(3, 9)]
+    file["----:com.apple.iTunes:MINE"] = [b"mine"]
+    file.save()
+    said = lost(command, "a.m4a", target)
+    assert "\xa9wrk" in said and "tmpo" in said and "several values of \xa9ART" in said
+    assert "nam" not in said and "trkn" not in said and "too" not in said
+    assert lost(command, "a.m4a", "c.m4a") == ""
+
+
+@pytest.mark.parametrize("target", ["b.flac", "b.wv"])
+def test_values_of_wavpack(here, command, target):
+    tagged(here, "a.wv", apev2.APEv2, Artist=["A", "B"], Album="one")
+    assert "several values of Artist\n" in lost(command, "a.wv", target)
+
+
+def test_two_tags_of_tta(here, command):
+    tagged(here, "a.tta", apev2.APEv2, Artist=["A", "B"])
+    made = id3.ID3()
+    made.add(id3.TIT2(text="a title"))
+    made.save(here / "a.tta")
+    said = lost(command, "a.tta", "b.tta")
+    assert "TIT2" in said and "several values of Artist" in said
+
+
+def test_values_of_wma(here, command):
+    ffmpeg("-i", wav(here / "s.wav", sample_rate=44100), "-metadata", "title=one", "a.wma")
+    file = asf.ASF(here / "a.wma")
+    file["Author"] = ["A", "B"]
+    file["WM/Genre"] = ["C", "D"]
+    file.save()
+    said = lost(command, "a.wma", "b.flac")
+    assert "several values of Author" in said and "several values of WM/Genre" in said
+    assert "Title" not in said
+
+
+def element(number: int, *parts: bytes) -> bytes:
+    body = b"".join(parts)
+    size = (1 << 28 | len(body)).to_bytes(4, "big")
+    return number.to_bytes((number.bit_length() + 7) // 8, "big") + size + body
+
+
+def test_names_of_matroska(tmp_path):
+    """Of a file of a few elements (RFC 9559)."""
+    simple = [element(0x67C8, element(0x45A3, name)) for name in (b"ARTIST", b"DATE", b"ARTIST")]
+    other = element(0x67C8, element(0x45A3, b"DATE"))
+    tags = element(0x1254C367, element(0x7373, *simple), element(0x7373, other))
+    shown = [element(0x80, element(0x85, name)) for name in (b"one", b"eins")]
+    nested = element(0xB6, element(0xB6), *shown)
+    chapters = element(0x1043A770, element(0x45B9, nested), element(0x45B9, element(0xB6)))
+    cluster = element(0x1F43B675, bytes(100))
+    path = tmp_path / "a.mka"
+    path.write_bytes(element(0x1A45DFA3) + element(0x18538067, cluster, chapters, tags))
+    assert repeated_tags(path) == ["ARTIST"]
+    assert chapters_beside(path) == [
+        "further editions of chapters",
+        "nested chapters",
+        "chapter names in other languages",
+    ]
+
+
+@pytest.mark.skipif(shutil.which("mkvmerge") is None, reason="needs mkvmerge")
+def test_nested_chapters_and_repeated_tags_of_mkvmerge(here, command):
+    (here / "chapters.xml").write_text(NESTED)
+    (here / "tags.xml").write_text(ARTISTS)
+    given = ("--chapters", "chapters.xml", "--global-tags", "tags.xml")
+    wav(here / "s.wav")
+    subprocess.run(["mkvmerge", "-q", "-o", "a.mka", *given, "s.wav"], check=True, cwd=here)
+    said = lost(command, "a.mka", "b.mka")
+    assert "nested chapters" in said and "several values of ARTIST" in said
+
+
+def test_web_subtitles_are_no_damage(here, command):
+    (here / "s.vtt").write_text("WEBVTT\n\n00:00.000 --> 00:01.000\nhello\n")
+    picture = ("-f", "lavfi", "-i", "color=s=64x64:r=10:d=1")
+    ffmpeg(*picture, "-i", wav(here / "s.wav"), "-i", "s.vtt", "-c:v", "libvpx", "a.webm")
+    assert "subtitles" in lost(command, "a.webm", "b.wav")
+
+
+def test_flac_behind_a_long_id3_tag(here, command):
+    """libsndfile finds no place near its end."""
+    ffmpeg("-f", "lavfi", "-i", "anoisesrc=d=3:r=44100", "a.flac")
+    made = id3.ID3()
+    made.add(id3.TXXX(desc="words", text="words " * 500))
+    made.save(here / "a.flac")
+    assert lost(command, "a.flac", "b.flac") == ""
