@@ -8,6 +8,8 @@ MARK = b"APETAGEX"
 EDGE = 32  # bytes of the header, which may be missing, and of the footer
 HEADED = 0x80  # in the last byte of the flags of both: there is a header
 LONGEST_NAME = 255  # bytes
+MOST = 1 << 16  # items
+MOST_TEXTS = 100  # of one
 KIND = 6  # bits of the flags of an item, 0 for texts
 
 
@@ -21,22 +23,24 @@ class Item:
 
 
 def items_in(back: bytes) -> list[Item]:
-    """Return the items of the tag among the bytes at the end of a file, none if it is damaged."""
+    """Return the items of the tag among the bytes at the end of a file, none if it is damaged, or
+    has more than MOST."""
     foot = back.rfind(MARK)
     size = int.from_bytes(back[foot + 12 : foot + 16], "little")
-    if foot < 0 or not EDGE <= size <= foot + EDGE:
+    count = int.from_bytes(back[foot + 16 : foot + 20], "little")
+    if foot < 0 or not EDGE <= size <= foot + EDGE or count > MOST:
         return []
     held = back[foot + EDGE - size : foot]
     found = []
     begin = 0
-    for _ in range(int.from_bytes(back[foot + 16 : foot + 20], "little")):
+    for _ in range(count):
         length = int.from_bytes(held[begin : begin + 4], "little")
         stop = held.find(b"\0", begin + 8, begin + 8 + LONGEST_NAME + 1)
         end = stop + 1 + length
         if stop < 0 or end > len(held):
             return []
         value = held[stop + 1 : end].decode("utf-8", "replace")
-        texts = [] if held[begin + 4] & KIND else value.split("\0")
+        texts = [] if held[begin + 4] & KIND else value.split("\0", MOST_TEXTS)
         found.append(Item(held[begin:end], held[begin + 8 : stop].decode("latin-1"), texts))
         begin = end
     return found

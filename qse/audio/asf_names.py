@@ -2,6 +2,7 @@
 specification, sections 3.10, 3.11 and 4.8)."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 HEAD = 24  # bytes of an object before its content: identifier and size
@@ -19,45 +20,43 @@ def repeated_tags(path: Path) -> list[str]:
     """Return the names of tags that a file has several times. Raises OSError."""
     with path.open("rb") as file:
         head = file.read(MOST)
-    names = Counter(_names(head, TOP, min(len(head), int.from_bytes(head[16:24], "little"))))
+    names = Counter[str]()
+    for kind, start, end in _objects(head, TOP, int.from_bytes(head[16:HEAD], "little")):
+        names.update(_names(head, kind, start, end))
+        if kind == EXTENSION:
+            for inner, begin, stop in _objects(head, start + IN_EXTENSION, end):
+                names.update(_names(head, inner, begin, stop))
     return [name for name, count in names.items() if count > 1]
 
 
-def _names(data: bytes, at: int, end: int) -> list[str]:
-    found = []
-    while at + HEAD <= end:
+def _objects(data: bytes, at: int, end: int) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the kind of each object, and where its content begins and ends."""
+    while at + HEAD <= min(end, len(data)):
         size = int.from_bytes(data[at + 16 : at + HEAD], "little")
-        if size < HEAD or at + size > end:
-            break
-        kind, body = data[at : at + 16], data[at + HEAD : at + size]
-        if kind == DESCRIPTION:
-            lengths = (body[2 * index : 2 * index + 2] for index in range(len(FIXED)))
-            found += [name for name, length in zip(FIXED, lengths, strict=True) if any(length)]
-        elif kind == EXTENSION:
-            found += _names(data, at + HEAD + IN_EXTENSION, at + size)
-        elif kind == EXTENDED:
-            found += _listed(body, 0, 4)
-        elif kind == LIBRARY:
-            found += _listed(body, 4, 8)
+        if size < HEAD or at + size > min(end, len(data)):
+            return
+        yield data[at : at + 16], at + HEAD, at + size
         at += size
-    return found
 
 
-def _listed(body: bytes, before: int, behind: int) -> list[str]:
-    """Return the names in a list of tags. before: bytes in front of the length of a name; behind:
-    of what stands between the name, or that length, and the value."""
-    found = []
-    at = 2
-    for _ in range(int.from_bytes(body[:2], "little")):
-        at += before
-        length = int.from_bytes(body[at : at + 2], "little")
-        if before:  # the length of the value comes before the name
-            value = int.from_bytes(body[at + 4 : at + behind], "little")
-            name = body[at + behind : at + behind + length]
-            at += behind + length + value
-        else:
-            name = body[at + 2 : at + 2 + length]
-            value = int.from_bytes(body[at + 4 + length : at + 6 + length], "little")
-            at += 2 + length + behind + value
-        found.append(name.decode("utf-16-le", "replace").rstrip("\0"))
-    return found
+def _names(data: bytes, kind: bytes, start: int, end: int) -> Iterator[str]:
+    """Yield the names of the tags in an object."""
+    if kind == DESCRIPTION:
+        for index, name in enumerate(FIXED):
+            if any(data[start + 2 * index : start + 2 * index + 2]):
+                yield name
+    at = start + 2  # behind the number of tags
+    while kind in (EXTENDED, LIBRARY) and at < end:
+        if kind == LIBRARY:  # language, stream, length of the name, type, length of the value
+            length, value = _number(data, at + 4, 2), _number(data, at + 8, 4)
+            begin, behind = at + 12, at + 12 + length
+        else:  # length of the name, name, type, length of the value
+            length = _number(data, at, 2)
+            begin, behind = at + 2, at + 6 + length
+            value = _number(data, behind - 2, 2)
+        yield data[begin : begin + length].decode("utf-16-le", "replace").rstrip("\0")
+        at = behind + value
+
+
+def _number(data: bytes, at: int, count: int) -> int:
+    return int.from_bytes(data[at : at + count], "little")

@@ -158,7 +158,7 @@ def _without_loudness_items(back: bytes) -> tuple[bytes, list[str]]:
     at = back.find(MARK)
     if at < 0 or not back[at + 23] & HEADED:  # there is no header: not written by today's programs
         return back, []
-    end = at + EDGE + int.from_bytes(back[at + 12 : at + 16], "little")
+    end = back.rfind(MARK) + EDGE
     items = items_in(back)
     parts = [item.data for item in items if not is_loudness(item.name)]
     dropped = [item.name for item in items if is_loudness(item.name)]

@@ -16,6 +16,7 @@ TAG = 0x7373  # those of one target
 SIMPLE = 0x67C8
 NAME = 0x45A3
 MOST_NAME = 1 << 10  # bytes
+MOST = 1 << 18  # elements in one: days of clusters
 
 
 def chapters_beside(path: Path) -> list[str]:
@@ -63,9 +64,12 @@ def _children(data: FileBytes, holder: Element, number: int) -> Iterator[Element
     """Yield the elements with a number in another one, up to one without an end."""
     at = holder.body
     end = len(data) if holder.end is None else holder.end
-    while at < end and (found := element_at(data, at)):
+    for _ in range(MOST):
+        found = element_at(data, at) if at < end else None
+        if found is None:
+            return
         if found.number == number:
             yield found
-        if found.end is None:
+        if found.end is None or found.end > end:
             return
         at = found.end

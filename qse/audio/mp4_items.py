@@ -7,6 +7,7 @@ An atom is a size of four bytes, a name of four bytes, and a body, which may hol
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,7 @@ GAPLESS = "iTunSMPB"  # of an item: samples that the encoder put in front and be
 NUMBERS = re.compile(rb" [0-9A-F]{8} ([0-9A-F]{8}) ([0-9A-F]{8}) ([0-9A-F]{16})")  # in it
 HEAD = 8  # bytes of size and name
 MOST = 64 << 20  # bytes of items
+MOST_ITEMS = 1 << 16
 MOST_TABLE = 1 << 25  # bytes: of AAC, two days of sound
 
 
@@ -105,7 +107,9 @@ def _read(file: IO[bytes]) -> tuple[list[bytes], list[Atom]]:
         return [], []
     file.seek(start)
     data = file.read(end - start)
-    inner = list(atoms(file, start, end))
+    inner = list(islice(atoms(file, start, end), MOST_ITEMS + 1))
+    if len(inner) > MOST_ITEMS:
+        return [], []
     return [data[atom.at - start : atom.end - start] for atom in inner], way
 
 

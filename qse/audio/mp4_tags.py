@@ -3,11 +3,13 @@ of which it reads the first."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO
 
 from .loudness import is_loudness
 from .mp4_items import GAPLESS, HEAD, free_name, items_of
 
+MOST_VALUES = 100  # of an item
 TEXTS = {1: "utf-8", 2: "utf-16-be"}  # codings, by the kind of a value
 # items of numbers that ffmpeg reads; covr is counted elsewhere
 READ = (
@@ -27,10 +29,11 @@ class Item:
 
 def items_in(file: IO[bytes]) -> list[Item]:
     """Return the items of an open file."""
-    return [
-        Item(free_name(data) or data[4:8].decode("latin-1"), data[4:8], list(_values(data)))
-        for data in items_of(file)
-    ]
+    found = []
+    for data in items_of(file):
+        name = free_name(data) or data[4:8].decode("latin-1")
+        found.append(Item(name, data[4:8], list(islice(_values(data), MOST_VALUES))))
+    return found
 
 
 def unread(items: Iterable[Item], held: set[str]) -> list[str]:
