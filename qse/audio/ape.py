@@ -8,18 +8,25 @@ MARK = b"APETAGEX"
 EDGE = 32  # bytes of the header, which may be missing, and of the footer
 HEADED = 0x80  # in the last byte of the flags of both: there is a header
 LONGEST_NAME = 255  # bytes
-MOST = 1 << 16  # items
+MOST = 1 << 20  # items
 MOST_TEXTS = 100  # of one
 KIND = 6  # bits of the flags of an item, 0 for texts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Item:
-    """An item: `data`, all bytes of it, its name, and its texts, none if it is of another kind."""
+    """An item: all bytes of it, and its name."""
 
     data: bytes
     name: str
-    texts: list[str]
+
+    @property
+    def texts(self) -> list[str]:
+        """Return its values, none if it holds no texts."""
+        if self.data[4] & KIND:
+            return []
+        value = self.data[8 + len(self.name) + 1 :]
+        return value.decode("utf-8", "replace").split("\0", MOST_TEXTS)
 
 
 def items_in(back: bytes) -> list[Item]:
@@ -39,9 +46,7 @@ def items_in(back: bytes) -> list[Item]:
         end = stop + 1 + length
         if stop < 0 or end > len(held):
             return []
-        value = held[stop + 1 : end].decode("utf-8", "replace")
-        texts = [] if held[begin + 4] & KIND else value.split("\0", MOST_TEXTS)
-        found.append(Item(held[begin:end], held[begin + 8 : stop].decode("latin-1"), texts))
+        found.append(Item(held[begin:end], held[begin + 8 : stop].decode("latin-1")))
         begin = end
     return found
 
