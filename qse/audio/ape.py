@@ -1,7 +1,6 @@
 """Read APEv2 tags, which lie at the end of MP3, WavPack, TTA and other files: items with a name and
 one value or several (the specification of Hydrogenaudio)."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 MARK = b"APETAGEX"
@@ -49,8 +48,3 @@ def items_in(back: bytes) -> list[Item]:
         found.append(Item(held[begin:end], held[begin + 8 : stop].decode("latin-1")))
         begin = end
     return found
-
-
-def repeated_items(items: Iterable[Item]) -> list[str]:
-    """Return the names of items with several texts, of which ffmpeg reads the first."""
-    return [item.name for item in items if len(item.texts) > 1]

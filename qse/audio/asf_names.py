@@ -48,14 +48,15 @@ def _names(data: bytes, kind: bytes, start: int, end: int) -> Iterator[str]:
     at = start + 2  # behind the number of tags
     while kind in (EXTENDED, LIBRARY) and at < end:
         if kind == LIBRARY:  # language, stream, length of the name, type, length of the value
-            length, value = _number(data, at + 4, 2), _number(data, at + 8, 4)
-            begin, behind = at + 12, at + 12 + length
+            length = _number(data, at + 4, 2)
+            begin = at + 12
+            after = begin + length + _number(data, at + 8, 4)
         else:  # length of the name, name, type, length of the value
             length = _number(data, at, 2)
-            begin, behind = at + 2, at + 6 + length
-            value = _number(data, behind - 2, 2)
+            begin = at + 2
+            after = begin + length + 4 + _number(data, begin + length + 2, 2)
         yield data[begin : begin + length].decode("utf-16-le", "replace").rstrip("\0")
-        at = behind + value
+        at = after
 
 
 def _number(data: bytes, at: int, count: int) -> int:

@@ -4,11 +4,12 @@ import os
 from errno import ENXIO
 from typing import IO
 
+from .ape import MARK
 from .id3_frames import tag_size
 
 STEP = 1 << 16  # bytes that are read at a time
 SLACK = 64  # bytes that programs leave behind
-TAGS = (b"TAG", b"APETAGEX", b"LYRICSBEGIN", b"3DI")
+TAGS = (b"TAG", MARK, b"LYRICSBEGIN", b"3DI")
 
 
 def bytes_behind(file: IO[bytes], at: int) -> int:

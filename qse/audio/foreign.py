@@ -5,9 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Self
 
-from .ape import items_in, repeated_items
 from .asf_names import repeated_tags
-from .id3 import read_tags
+from .id3 import TOO_LARGE, few_tags, repeated_items
 from .inspection import FEW, Inspection
 from .probe import Track
 from .wav import WMA_FRAME
@@ -76,11 +75,14 @@ class Foreign(Inspection):
         behind = self.state.st_size - self._of_wma if self._of_wma else 0
         return f"{behind} bytes behind its end are not read" if behind > FEW else None
 
+    def names_beside_tags(self, names: list[str]) -> list[str]:
+        return [TOO_LARGE] if self.kind in WITH_APE and few_tags(self.path) is None else []
+
     def repeated(self) -> list[str]:
         if self.kind == "WMA":
             return repeated_tags(self.path)
         if self.kind in WITH_APE:
-            return repeated_items(items_in(read_tags(self.path).back))
+            return repeated_items(few_tags(self.path))
         return []
 
     @cached_property

@@ -20,6 +20,7 @@ PLACES = (b"MLLT", b"MLL", b"ASPI")  # tables of offsets into the file
 NAMED = (b"TXXX", b"TXX", b"COMM", b"COM")  # frames with a description, which says what they are
 COVERS = (b"APIC", b"PIC")
 ID3V1 = 128  # bytes of the tag at the very end
+TOO_LARGE = f"tags of more than {MOST_METADATA >> 20} MiB"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,20 @@ def read_tags(path: Path) -> Mp3Tags:
     """
     with path.open("rb") as file:
         return tags_in(file, front_end(file))
+
+
+def few_tags(path: Path) -> Mp3Tags | None:
+    """Return the tags around the samples of a file, None if they are TOO_LARGE. Raises OSError."""
+    try:
+        return read_tags(path)
+    except ValueError:
+        return None
+
+
+def repeated_items(tags: Mp3Tags | None) -> list[str]:
+    """Return the names of APEv2 items with several texts, of which ffmpeg reads the first."""
+    several = [item.name for item in items_in(tags.back) if len(item.texts) > 1] if tags else []
+    return [name for name in several if not is_loudness(name)]
 
 
 def front_end(file: IO[bytes]) -> int:

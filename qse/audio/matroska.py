@@ -1,12 +1,13 @@
 """Matroska and WebM files."""
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .damage_text import named
 from .ebml import damaged_places
 from .inspection import Inspection
-from .matroska_names import chapters_beside, repeated_tags
+from .matroska_names import unread_names
 from .probe import Track, end_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ class Matroska(Inspection):
         return named(damaged_places(self.path))
 
     def names_beside_tags(self, names: list[str]) -> list[str]:
-        return chapters_beside(self.path)
+        return self._unread[0]
 
     def repeated(self) -> list[str]:
-        return repeated_tags(self.path)
+        return self._unread[1]
+
+    @cached_property
+    def _unread(self) -> tuple[list[str], list[str]]:
+        return unread_names(self.path)

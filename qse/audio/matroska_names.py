@@ -19,56 +19,56 @@ MOST_NAME = 1 << 10  # bytes
 MOST = 1 << 18  # elements in one: days of clusters
 
 
-def chapters_beside(path: Path) -> list[str]:
-    """Return names for what there is beside the chapters of the first edition. Raises OSError."""
-    found = dict[str, None]()
+def unread_names(path: Path) -> tuple[list[str], list[str]]:
+    """Return names for what there is beside the chapters of the first edition, and the names of
+    tags that a target has several times, of which ffmpeg reads the last. Raises OSError."""
     with path.open("rb") as file:
         data = FileBytes(file)
-        editions = list(_inside(data, CHAPTERS, EDITION))
-        if len(editions) > 1:
-            found["further editions of chapters"] = None
-        for edition in editions:
-            for chapter in _children(data, edition, CHAPTER):
-                if any(_children(data, chapter, CHAPTER)):
-                    found["nested chapters"] = None
-                if len(list(_children(data, chapter, DISPLAY))) > 1:
-                    found["chapter names in other languages"] = None
-    return list(found)
+        whole = Element(0, 0, 0, len(data))
+        segments = _children(data, whole, (SEGMENT,))
+        held = [each for one in segments for each in _children(data, one, (CHAPTERS, TAGS))]
+        editions: list[Element] = []
+        tags: list[Element] = []
+        for each in held:
+            editions += _children(data, each, (EDITION,)) if each.number == CHAPTERS else ()
+            tags += _children(data, each, (TAG,)) if each.number == TAGS else ()
+        return list(_beside(data, editions)), list(_repeated(data, tags))
 
 
-def repeated_tags(path: Path) -> list[str]:
-    """Return the names of tags that a target has several times, of which ffmpeg reads the last.
-    Raises OSError."""
+def _beside(data: FileBytes, editions: list[Element]) -> dict[str, None]:
     found = dict[str, None]()
-    with path.open("rb") as file:
-        data = FileBytes(file)
-        for tag in _inside(data, TAGS, TAG):
-            names = Counter[str]()
-            for simple in _children(data, tag, SIMPLE):
-                for name in _children(data, simple, NAME):
-                    text = data[name.body : min(name.end or 0, name.body + MOST_NAME)]
-                    names[text.decode("utf-8", "replace").rstrip("\0")] += 1
-            found |= dict.fromkeys(name for name, count in names.items() if count > 1)
-    return list(found)
+    if len(editions) > 1:
+        found["further editions of chapters"] = None
+    for edition in editions:
+        for chapter in _children(data, edition, (CHAPTER,)):
+            if any(_children(data, chapter, (CHAPTER,))):
+                found["nested chapters"] = None
+            if len(list(_children(data, chapter, (DISPLAY,)))) > 1:
+                found["chapter names in other languages"] = None
+    return found
 
 
-def _inside(data: FileBytes, holder: int, number: int) -> Iterator[Element]:
-    """Yield the elements with a number in all that a segment holds under another one."""
-    whole = Element(0, 0, 0, len(data))
-    for segment in _children(data, whole, SEGMENT):
-        for held in _children(data, segment, holder):
-            yield from _children(data, held, number)
+def _repeated(data: FileBytes, tags: list[Element]) -> dict[str, None]:
+    found = dict[str, None]()
+    for tag in tags:
+        names = Counter[str]()
+        for simple in _children(data, tag, (SIMPLE,)):
+            for name in _children(data, simple, (NAME,)):
+                text = data[name.body : min(name.end or 0, name.body + MOST_NAME)]
+                names[text.decode("utf-8", "replace").rstrip("\0")] += 1
+        found |= dict.fromkeys(name for name, count in names.items() if count > 1)
+    return found
 
 
-def _children(data: FileBytes, holder: Element, number: int) -> Iterator[Element]:
-    """Yield the elements with a number in another one, up to one without an end."""
+def _children(data: FileBytes, holder: Element, numbers: tuple[int, ...]) -> Iterator[Element]:
+    """Yield the elements with one of these numbers in another one, up to one without an end."""
     at = holder.body
     end = len(data) if holder.end is None else holder.end
     for _ in range(MOST):
         found = element_at(data, at) if at < end else None
         if found is None:
             return
-        if found.number == number:
+        if found.number in numbers:
             yield found
         if found.end is None or found.end > end:
             return

@@ -120,7 +120,7 @@ def _is_whole(made: Inspection, sounds: list[Sound]) -> bool:
     for sound in sounds:
         track = sound.number + 1
         try:
-            with FfmpegDecoder(made.path, None, salvage, track, made) as decoder:
+            with FfmpegDecoder(made.path, salvage=salvage, track=track, inspection=made) as decoder:
                 read = sum(map(len, decoder.blocks()))
         except QseError:
             return False

@@ -43,6 +43,11 @@ def tags_of(media: Media) -> dict[str, str]:
     return without_technical(media.tags or track)
 
 
+def texts_of(media: Media | None) -> set[str]:
+    """Return the texts of the tags that ffprobe finds in a file."""
+    return set(map(str.strip, media.tags.values())) if media else set()
+
+
 def lost_names(media: Media, result: Media | None) -> list[str]:
     """Return the names of what ffprobe finds in a file and not in the one made from it."""
     kept = list(tags_of(result).values()) if result else []

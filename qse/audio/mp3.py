@@ -7,13 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
-from .ape import Item, items_in, repeated_items
+from .ape import items_in
 from .bit_rate import BitRate
 from .copied import Copied
 from .damage_text import named
-from .id3 import copy_tags, front_end, tags_in
+from .id3 import copy_tags, front_end, repeated_items, tags_in
 from .inspection import Inspection
 from .loudness import is_loudness
+from .metadata_names import texts_of
 from .mp3_frames import FEW_ZEROS, Frames, rate_of, read_frames
 from .mp3_header import FirstFrame, first_frame
 from .tagged import Tagged
@@ -127,21 +128,18 @@ class Mp3(Tagged):
         return BitRate(sound / 125 / seconds) if seconds else None
 
     def names_beside_tags(self, names: list[str]) -> list[str]:
-        held = set(map(str.strip, self.media.tags.values())) if self.media else set[str]()
-        items = [item for item in self._items if held.isdisjoint(map(str.strip, item.texts))]
-        return [*(name for name in names if name in UNREAD), *(item.name for item in items)]
+        held = texts_of(self.media)
+        found = [name for name in names if name in UNREAD]
+        with suppress(ValueError):
+            for item in items_in(self.tags.back):  # which ffmpeg does not read
+                is_held = not held.isdisjoint(map(str.strip, item.texts))
+                found += [] if is_held or is_loudness(item.name) else [item.name]
+        return found
 
     def repeated(self) -> list[str]:
-        return [*super().repeated(), *repeated_items(self._items)]
-
-    @property
-    def _items(self) -> list[Item]:
-        """Return the items of the tag at the end, which ffmpeg does not read."""
-        try:
-            items = items_in(self.tags.back)
-        except ValueError:
-            return []
-        return [item for item in items if not is_loudness(item.name)]
+        with suppress(ValueError):
+            return [*super().repeated(), *repeated_items(self.tags)]
+        return []
 
     def copy_into(self, part: Inspection, same_coding: bool, samples: int) -> Copied:
         return Copied(dropped=copy_tags(self.tags, part.path))

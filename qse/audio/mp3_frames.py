@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from .ape import EDGE, MARK
 from .damage_text import note
 from .file_bytes import FileBytes
 from .id3_frames import tag_size
@@ -29,7 +30,6 @@ MOST_LYRICS = (1 << 16) + 32  # bytes
 LONGEST_HEADER = 16  # bytes
 LONGEST_CHAIN = 1 << 20  # bytes before a frame in which others are looked for
 CHAIN = 4  # frames behind each other that are no coincidence
-APE = b"APETAGEX"
 LYRICS = re.compile(rb"LYRICSBEGIN.{0,65536}?LYRICS(?:200|END)", re.DOTALL)
 # tags at the end of a file: how they begin, and their bytes
 TAGS = ((b"TAG+", 227), (b"TAG", 128), (b"3DI", 10))
@@ -164,10 +164,10 @@ def behind_tags(data: FileBytes, at: int, stop: int) -> int:
 
 def _behind_tag(data: FileBytes, at: int) -> int:
     """Return where the tag that begins at `at` ends, if one does."""
-    head = data[at : at + 32]
+    head = data[at : at + EDGE]
     at += tag_size(head) or next((size for name, size in TAGS if head.startswith(name)), 0)
-    if head.startswith(APE) and len(head) == 32:
-        at += 32 + (0 if head[23] & 0x20 == 0 else int.from_bytes(head[12:16], "little"))
+    if head.startswith(MARK) and len(head) == EDGE:
+        at += EDGE + (0 if head[23] & 0x20 == 0 else int.from_bytes(head[12:16], "little"))
     is_text = data[at : at + 6] == b"LYRICS"
     lyrics = LYRICS.match(data[at : at + MOST_LYRICS]) if is_text else None
     return at + (lyrics.end() if lyrics else 0)

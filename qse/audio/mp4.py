@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Self
 from .bytes_behind import SLACK
 from .formats import suffix_of
 from .inspection import Inspection
+from .metadata_names import texts_of
 from .mp4_chunks import chunk_fault, ends_early
 from .mp4_fragments import Fragments
 from .mp4_items import copy_items, is_joined
@@ -98,8 +99,7 @@ class Mp4(Inspection):
         return self.media.seconds - PADDING / track.sample_rate
 
     def names_beside_tags(self, names: list[str]) -> list[str]:
-        held = set(map(str.strip, self.media.tags.values())) if self.media else set[str]()
-        return unread(self._items, held)
+        return unread(self._items, texts_of(self.media))
 
     def repeated(self) -> list[str]:
         return repeated_values(self._items)

@@ -2,8 +2,7 @@
 
 from functools import cached_property
 
-from .formats import MOST_METADATA
-from .id3 import Mp3Tags, frame_names, read_tags
+from .id3 import TOO_LARGE, Mp3Tags, frame_names, read_tags
 from .id3_frames import repeated_frames
 from .inspection import Inspection
 
@@ -28,4 +27,4 @@ class Tagged(Inspection):
         try:
             return frame_names(self.tags)
         except ValueError:
-            return [f"tags of more than {MOST_METADATA >> 20} MiB"]
+            return [TOO_LARGE]

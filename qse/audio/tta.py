@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .ape import items_in, repeated_items
+from .ape import items_in
 from .file_bytes import FileBytes
-from .id3 import Mp3Tags, frame_names, front_end, read_tags
+from .id3 import TOO_LARGE, Mp3Tags, few_tags, frame_names, front_end, repeated_items
 from .inspection import Inspection
 from .mp3_frames import behind_tags
 from .probe import Track
@@ -37,11 +37,13 @@ class Tta(Inspection):
 
     def names_beside_tags(self, names: list[str]) -> list[str]:
         """Return those of the tag in front where there is one behind, which ffmpeg prefers."""
-        tags = read_tags(self.path)
+        tags = few_tags(self.path)
+        if tags is None:
+            return [TOO_LARGE]
         return frame_names(Mp3Tags(tags.front, b"")) if items_in(tags.back) else []
 
     def repeated(self) -> list[str]:
-        return repeated_items(items_in(read_tags(self.path).back))
+        return repeated_items(few_tags(self.path))
 
 
 def unread_bytes(path: Path) -> int:

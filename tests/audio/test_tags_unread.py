@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from tagged_files import ffmpeg, needs_ffmpeg, wav
 
-from qse.audio.matroska_names import chapters_beside, repeated_tags
+from qse.audio.matroska_names import unread_names
 
 mutagen = pytest.importorskip("mutagen")
 from mutagen import apev2, asf, id3, mp4
@@ -71,6 +71,15 @@ def test_values_of_wavpack(here, command, target):
     assert "several values of Artist\n" in lost(command, "a.wv", target)
 
 
+@pytest.mark.parametrize("suffix", ["wv", "tta"])
+def test_tags_that_are_too_large(here, command, suffix):
+    """As of a picture of 40 MB."""
+    large = apev2.APEValue(bytes(40 << 20), apev2.BINARY)
+    tagged(here, f"a.{suffix}", apev2.APEv2, Cover=large)
+    status, _, said = command("denoise", f"a.{suffix}", "-o", f"b.{suffix}", "--salvage")
+    assert status == 0 and "tags of more than 32 MiB" in said
+
+
 def test_two_tags_of_tta(here, command):
     tagged(here, "a.tta", apev2.APEv2, Artist=["A", "B"])
     made = id3.ID3()
@@ -108,8 +117,9 @@ def test_names_of_matroska(tmp_path):
     cluster = element(0x1F43B675, bytes(100))
     path = tmp_path / "a.mka"
     path.write_bytes(element(0x1A45DFA3) + element(0x18538067, cluster, chapters, tags))
-    assert repeated_tags(path) == ["ARTIST"]
-    assert chapters_beside(path) == [
+    beside, repeated = unread_names(path)
+    assert repeated == ["ARTIST"]
+    assert beside == [
         "further editions of chapters",
         "nested chapters",
         "chapter names in other languages",
