@@ -159,11 +159,12 @@ class Elements:
             self.damaged("a group holds no block")
 
     def _block(self, at: int) -> None:
-        track = _size(self.data, at)
+        head = self.data[at : at + 10]
+        track = _size(head)
         if track is None or (self.tracks and track[0] not in self.tracks):
             self.damaged("a block belongs to no track")
             return
-        since = int.from_bytes(self.data[track[1] : track[1] + 2], "big", signed=True)
+        since = int.from_bytes(head[track[1] : track[1] + 2], "big", signed=True)
         self._time = max(0, self._begin + since)
         if (self._begin + since) * self._scale < -EARLY:
             self.damaged("a block lies before the beginning")
@@ -224,26 +225,25 @@ def damaged_places(path: Path) -> list[str]:
 
 def element_at(data: FileBytes, at: int) -> Element | None:
     """Return the element at `at`, None where there is none."""
-    head = data[at : at + 1]
+    head = data[at : at + 12]  # of the number four at most, of the size eight
     length = 9 - head[0].bit_length() if head else 9  # 1 to 4
     if length > 4:
         return None
-    number = _number(data[at : at + length])
-    size = _size(data, at + length)
+    size = _size(head[length:])
     if size is None:
         return None
-    count, body = size
-    unknown = count == (1 << 7 * (body - at - length)) - 1
-    return Element(number, at, body, None if unknown else body + count)
+    count, taken = size
+    body = at + length + taken
+    is_unknown = count == (1 << 7 * taken) - 1
+    return Element(_number(head[:length]), at, body, None if is_unknown else body + count)
 
 
-def _size(data: FileBytes, at: int) -> tuple[int, int] | None:
-    """Return a number of one to eight bytes, and where it ends; None where there is none."""
-    head = data[at : at + 1]
+def _size(head: bytes) -> tuple[int, int] | None:
+    """Return the number that `head` begins with and how many bytes it takes, None without one."""
     length = 9 - head[0].bit_length() if head else 9
-    if length > 8 or at + length > len(data):
+    if length > min(8, len(head)):
         return None
-    return _number(data[at : at + length]) & (1 << 7 * length) - 1, at + length
+    return _number(head[:length]) & (1 << 7 * length) - 1, length
 
 
 def _number(data: bytes) -> int:
