@@ -49,7 +49,7 @@ def libraries_silenced() -> Iterator[None]:
     error = sys.stderr
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
-        with os.fdopen(os.dup(2), "w", buffering=1) as kept:
+        with os.fdopen(os.dup(2), "w", 1, error.encoding, "backslashreplace") as kept:
             sys.stderr = kept if error is sys.__stderr__ else error
             os.dup2(nowhere, 2)
             yield

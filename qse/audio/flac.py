@@ -84,7 +84,7 @@ class Flac(Tagged):
             return []
 
     def names_beside_tags(self, names: list[str]) -> list[str]:
-        return [name for name in names if name in UNREAD]
+        return [*(name for name in names if name in UNREAD), *self.unread_at_end()]
 
     def copy_into(self, part: Inspection, same_coding: bool, samples: int) -> Copied:
         if part.family == self.family:

@@ -20,6 +20,7 @@ from .loudness import is_loudness
 from .metadata_names import TECHNICAL, lost_names, lost_parts, lost_tags, repeated, tags_of
 from .probe import Media
 from .short_file import write_short
+from .tag_texts import recoded_options
 
 STRINGS = {  # of libsndfile: the names under which formats hold them
     "title": ("TITLE", "TIT2"),
@@ -79,6 +80,7 @@ def _options(media: Media, target: type[Inspection], dropped: list[str]) -> list
     options = ["-map", "0:a", "-c", "copy", "-fflags", "+bitexact", "-copyts"]
     options += ["-map_metadata", "1" if media.tags else "1:s:a:0"]
     options += target.mapping_options("1:g" if media.tags else "1:s:a:0")
+    options += recoded_options(media.recoded)
     if target.holds_cover and media.covers:
         options += ["-map", "1:v", "-disposition:v", "attached_pic"]
         for number in range(media.covers):  # whose types are tags of theirs
@@ -87,6 +89,7 @@ def _options(media: Media, target: type[Inspection], dropped: list[str]) -> list
         options += ["-metadata", f"{name}="]
     if target.family == "Ogg":  # whose tags are those of the track
         options += date_options(media.tags, "-metadata:s:a:0")
+        options += recoded_options(media.recoded, "-metadata:s:a:0")
     return [*options, *date_options(media.tags)]
 
 

@@ -24,6 +24,7 @@ from .metadata_names import lost_beside, lost_names
 from .mp4 import form_options
 from .probe import LEAST, Media, Track
 from .suffixes import MEDIA, MediaForm
+from .tag_texts import recoded_options
 from .time_stamps import CLOSING, all_tracks
 from .track_changes import changed
 
@@ -233,7 +234,7 @@ def _described(kind: str, count: int) -> list[str]:
 
 def _metadata(media: Media, dropped: list[str]) -> list[str]:
     place = "0" if media.tags or not media.tracks else "0:s:a:0"
-    options = ["-map_metadata", place]
+    options = ["-map_metadata", place, *recoded_options(media.recoded)]
     if not media.pictures and media.begin < LEAST:
         # of a sound file, whose chapters would be moved by the delay of its encoder
         options.append("-copyts")

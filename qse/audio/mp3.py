@@ -7,14 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
-from .ape import items_in
 from .bit_rate import BitRate
 from .copied import Copied
 from .damage_text import named
 from .id3 import copy_tags, front_end, repeated_items, tags_in
 from .inspection import Inspection
-from .loudness import is_loudness
-from .metadata_names import texts_of
 from .mp3_frames import FEW_ZEROS, Frames, rate_of, read_frames
 from .mp3_header import FirstFrame, first_frame
 from .tagged import Tagged
@@ -128,13 +125,7 @@ class Mp3(Tagged):
         return BitRate(sound / 125 / seconds) if seconds else None
 
     def names_beside_tags(self, names: list[str]) -> list[str]:
-        held = texts_of(self.media)
-        found = [name for name in names if name in UNREAD]
-        with suppress(ValueError):
-            for item in items_in(self.tags.back):  # which ffmpeg does not read
-                is_held = not held.isdisjoint(map(str.strip, item.texts))
-                found += [] if is_held or is_loudness(item.name) else [item.name]
-        return found
+        return [*(name for name in names if name in UNREAD), *self.unread_at_end()]
 
     def repeated(self) -> list[str]:
         with suppress(ValueError):

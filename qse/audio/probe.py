@@ -11,6 +11,7 @@ from .chapters import Chapter
 from .dates import joined, once
 from .ffmpeg_input import input_file, program
 from .ffmpeg_process import Done, run
+from .tag_texts import readable, recoded
 
 LATE = 1.0  # seconds by which recordings of live pictures let the sound begin later
 END = re.compile(r"(\d\d):(\d\d):(\d\d\.\d+)$")  # as programs write it into a tag
@@ -67,7 +68,7 @@ class Media:
     of tracks of other data, but for time codes and chapters. begin: seconds, of its time stamps.
     shown_from, shown_until: seconds after that, of the first and the last picture. copied: numbers,
     among all tracks, of those with pictures or sound of which ffprobe finds what it takes to copy
-    them.
+    them. recoded: tags whose bytes in the file are not UTF-8.
     """
 
     tracks: list[Track]
@@ -84,6 +85,7 @@ class Media:
     shown_from: float = 0.0
     shown_until: float = 0.0
     copied: tuple[int, ...] = ()
+    recoded: dict[str, str] = field(default_factory=dict)
 
     @property
     def others(self) -> str | None:
@@ -108,7 +110,7 @@ def probe(path: Path) -> Media | None:
 def media_of(done: Done) -> Media | None:
     """Return what ffprobe has printed, None if it has found nothing."""
     try:
-        found = json.loads(done.output.decode("utf-8", "replace") or "{}")
+        found = json.loads(done.output.decode("utf-8", "surrogateescape") or "{}")
     except ValueError:
         return None
     return _media(found) if found.get("format") else None
@@ -116,7 +118,7 @@ def media_of(done: Done) -> Media | None:
 
 def ask(path: Path) -> Done:
     """Return what ffprobe prints about a file, JSON, and the reason if it reads none."""
-    wanted = ("-show_streams", "-show_format", "-show_chapters", "-of", "json")
+    wanted = ("-show_streams", "-show_format", "-show_chapters", "-of", "json=sv=ignore")
     return run("ffprobe", [*wanted, *input_file(path)])
 
 
@@ -127,14 +129,11 @@ def _media(found: dict[str, Any]) -> Media:
     counts = Counter(stream.get("codec_type") for stream in streams)
     covers = sum(map(_is_cover, streams))
     has_own = bool(form.get("tags"))  # in Ogg, tags of the file are those of a track
-    tracks = []
-    for stream in streams:
-        if stream.get("codec_type") == "audio":
-            tracks.append(_track(stream, has_own, begin))
+    sounds = [stream for stream in streams if stream.get("codec_type") == "audio"]
     moving = _moving(streams)
     return Media(
-        tracks=tracks,
-        tags=joined(once(form.get("tags", {}))),
+        tracks=[_track(stream, has_own, begin) for stream in sounds],
+        tags=joined(once(_tags(form))),
         chapters=[_chapter(chapter, begin) for chapter in found.get("chapters", [])],
         covers=covers,
         pictures=counts["video"] - covers,
@@ -147,6 +146,7 @@ def _media(found: dict[str, Any]) -> Media:
         shown_from=_shown_from(moving, begin),
         shown_until=_shown_until(moving, begin),
         copied=tuple(_number(stream, "index") for stream in streams if _is_copied(stream)),
+        recoded=recoded(form.get("tags") or sounds[0].get("tags", {}) if sounds else {}),
     )
 
 
@@ -168,7 +168,7 @@ def _shown_from(pictures: list[dict[str, Any]], start: float) -> float:
 
 def _shown_until(pictures: list[dict[str, Any]], start: float) -> float:
     """Return when the last picture ends, after the `start` of a file; 0 if unknown."""
-    ends = [end_of(stream.get("tags", {})) for stream in pictures]
+    ends = [end_of(_tags(stream)) for stream in pictures]
     for stream in pictures:
         if lasts := float(stream.get("duration", 0)):
             ends.append(_seconds(stream) - start + lasts)
@@ -197,7 +197,7 @@ def _chapter(found: dict[str, Any], begin: float) -> Chapter:
     passed = begin if begin >= LEAST else 0.0
     start = max(0.0, float(found.get("start_time", 0)) - passed)
     end = max(start, float(found.get("end_time", 0)) - passed)
-    return Chapter(start, end, found.get("tags", {}))
+    return Chapter(start, end, _tags(found))
 
 
 def _track(stream: dict[str, Any], has_own_tags: bool, start: float) -> Track:
@@ -211,9 +211,9 @@ def _track(stream: dict[str, Any], has_own_tags: bool, start: float) -> Track:
         channels=_number(stream, "channels"),
         bits=bits,
         bit_rate=_number(stream, "bit_rate"),
-        tags=stream.get("tags", {}),
+        tags=_tags(stream),
         positions=stream.get("channel_layout", ""),
-        name=_name(stream.get("tags", {})) if has_own_tags else "",
+        name=_name(_tags(stream)) if has_own_tags else "",
         begin=max(0.0, _seconds(stream) - start),
         marks=tuple(marks),
         index=_number(stream, "index"),
@@ -228,6 +228,10 @@ def _stated(stream: dict[str, Any]) -> float:
     if not (above.isdecimal() and below.isdecimal() and int(below)):
         return 0.0
     return _number(stream, "nb_frames") * int(above) / int(below)
+
+
+def _tags(found: dict[str, Any]) -> dict[str, str]:
+    return readable(found.get("tags", {}))
 
 
 def _name(tags: dict[str, str]) -> str:

@@ -2,15 +2,16 @@
 them."""
 
 import shutil
+import struct
 import subprocess
 
 import pytest
-from tagged_files import ffmpeg, needs_ffmpeg, wav
+from tagged_files import ffmpeg, needs_ffmpeg, wav, with_chunks
 
 from qse.audio.matroska_names import unread_names
 
 mutagen = pytest.importorskip("mutagen")
-from mutagen import apev2, asf, id3, mp4
+from mutagen import apev2, asf, flac, id3, mp4, oggopus
 
 pytestmark = needs_ffmpeg
 XML = '<?xml version="1.0"?>'
@@ -20,6 +21,13 @@ OUTER = f"<ChapterAtom>{START.format(0)}{INNER}</ChapterAtom>"
 NESTED = f"{XML}<Chapters><EditionEntry>{OUTER}</EditionEntry></Chapters>"
 ARTIST = "<Simple><Name>ARTIST</Name><String>{}</String></Simple>"
 ARTISTS = f"{XML}<Tags><Tag><Targets/>{ARTIST.format('A')}{ARTIST.format('B')}</Tag></Tags>"
+TITLE = "Café Ü"  # é and Ü are no UTF-8 in Latin-1
+READ_BY = {
+    "b.flac": lambda path: flac.FLAC(path)["title"],
+    "b.opus": lambda path: oggopus.OggOpus(path)["title"],
+    "b.m4a": lambda path: mp4.MP4(path)["\xa9nam"],
+    "b.wv": lambda path: list(apev2.APEv2(path)["title"]),
+}
 
 
 def lost(command, source: str, target: str) -> str:
@@ -151,3 +159,34 @@ def test_flac_behind_a_long_id3_tag(here, command):
     made.add(id3.TXXX(desc="words", text="words " * 500))
     made.save(here / "a.flac")
     assert lost(command, "a.flac", "b.flac") == ""
+
+
+def id3v1(**fields: bytes) -> bytes:
+    lengths = {"title": 30, "artist": 30, "album": 30, "year": 4, "comment": 30}
+    texts = (fields.get(name, b"").ljust(length, b"\0") for name, length in lengths.items())
+    return b"".join([b"TAG", *texts, b"\xff"])
+
+
+@pytest.mark.parametrize("target", list(READ_BY))
+@pytest.mark.parametrize("source", ["a.mp3", "a.wav"])
+def test_texts_that_are_not_utf_8(here, command, source, target):
+    text = TITLE.encode("latin-1")
+    if source == "a.wav":
+        entry = b"INAM" + struct.pack("<I", len(text)) + text
+        with_chunks(wav(here / source), [(b"LIST", b"INFO" + entry)])
+    else:
+        ffmpeg("-i", wav(here / "s.wav"), "-id3v2_version", "0", "-write_xing", "0", "bare.mp3")
+        (here / source).write_bytes((here / "bare.mp3").read_bytes() + id3v1(title=text))
+    assert lost(command, source, target) == ""
+    assert READ_BY[target](here / target) == [TITLE]
+
+
+def test_id3v1_behind_other_tags(here, command):
+    """Its texts that other tags hold, also longer or in UTF-8 cut to 30 bytes, are not lost."""
+    long = "ü" * 40
+    ffmpeg("-i", wav(here / "s.wav"), "-metadata", f"title={long}", "bare.mp3")
+    tag = id3v1(title=long.encode()[:30], artist="Jürgen".encode("latin-1"))
+    (here / "a.mp3").write_bytes((here / "bare.mp3").read_bytes() + tag)
+    for target in ("b.flac", "b.m4a"):
+        assert lost(command, "a.mp3", target).startswith(" a.mp3: artist of ID3v1\n")
+    assert lost(command, "a.mp3", "b.mp3") == ""

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -152,3 +154,15 @@ def test_what_ffmpeg_says_of_a_full_disk_is_no_loss_of_metadata(here, command, m
     status, _, err = command("denoise", "a.wav", "-o", target)
     assert status == 1 and f"{target} cannot be written: No space left on device" in err
     assert tree(here) == ["a.wav"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text")
+def test_name_that_is_not_utf_8_of_an_mp3_file(here, models):
+    """While libsndfile decodes MP3, its messages are discarded, and those of qse are not."""
+    names = [os.fsdecode(b"a\xff.mp3"), "b.mp3"]
+    for name in names:
+        soundfile.write(os.fsencode(name), np.zeros(16000), 16000, format="MP3")
+    main = [sys.executable, "-c", "from qse_cli.main import main; main()"]
+    done = subprocess.run([*main, "denoise", *names], capture_output=True, check=True)
+    assert rb"a\udcff.mp3 -> a\udcff-enhanced.mp3" in done.stderr, done.stderr
+    assert len(list(here.glob("*-enhanced.mp3"))) == 2
