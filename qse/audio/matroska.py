@@ -8,7 +8,8 @@ from .damage_text import named
 from .ebml import damaged_places
 from .inspection import Inspection
 from .matroska_names import unread_names
-from .probe import Track, end_of
+from .probe import Track
+from .probed import end_of
 
 if TYPE_CHECKING:
     import soundfile

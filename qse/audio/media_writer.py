@@ -23,6 +23,7 @@ from .loudness import is_loudness
 from .metadata_names import lost_beside, lost_names
 from .mp4 import form_options
 from .probe import LEAST, Media, Track
+from .subtitles import subtitle_options
 from .suffixes import MEDIA, MediaForm
 from .tag_texts import recoded_options
 from .time_stamps import CLOSING, all_tracks
@@ -77,15 +78,14 @@ def write_media(
     enhanced = {sound.number: place for place, sound in enumerate(sounds, start=1)}
     for number, track in enumerate(media.tracks):
         options += _track(number, track, enhanced.get(number), form, kbit)
-    if form.has_subtitles:
-        options += ["-map", "0:s?", *_described("s", media.subtitles)]
+    options += subtitle_options(media.subtitles, form)
     # behind all others: since version 7, ffmpeg writes packets into those in front of coded sound
     options += _attachments(source.path, media, form, folder)
     dropped = list(filter(is_loudness, {**_first(media), **media.tags}))
-    options += ["-c:v", "copy", "-c:s", "copy", "-c:t", "copy", *_metadata(media, dropped)]
+    options += ["-c:v", "copy", "-c:t", "copy", *_metadata(media, dropped)]
     options += form_options(source, target)
     done = write_file([*options, "-f", form.muxer], part)
-    cure = "name an output that ends in .wav"
+    cure = f"name an output that ends in {'.mkv or ' if media.pictures else ''}.wav"
     if done.status:
         raise QseError(f"{target} could not be written by ffmpeg ({done.reason}): {cure}")
     dropped += source.complete(part, form)

@@ -8,6 +8,7 @@ from .dates import TIME, same_moment
 from .inspection import Inspection
 from .loudness import is_loudness
 from .probe import Media
+from .subtitles import lost_subtitles
 
 TECHNICAL = (
     "encoder",
@@ -100,8 +101,7 @@ def lost_parts(media: Media, result: Media | None) -> list[str]:
         lost.append("cover")
     if not same_chapters(media.chapters, result.chapters if result else []):
         lost.append("chapters")
-    if media.subtitles > (result.subtitles if result else 0):
-        lost.append("subtitles")
+    lost += lost_subtitles(media.subtitles, result.subtitles if result else ())
     if media.attachments > (result.attachments if result else 0):
         lost.append("attachments")
     if media.data > (result.data if result else 0):

@@ -1,7 +1,6 @@
 """Ask ffprobe, which comes with ffmpeg, what a file holds: sound tracks, tags, chapters, cover."""
 
 import json
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +10,23 @@ from .chapters import Chapter
 from .dates import joined, once
 from .ffmpeg_input import input_file, program
 from .ffmpeg_process import Done, run
-from .tag_texts import readable, recoded
+from .probed import (
+    coding_of,
+    is_copied,
+    is_cover,
+    is_data,
+    kind_of,
+    moving_among,
+    number_in,
+    seconds_of,
+    shown_from,
+    shown_until,
+    stated_seconds,
+    tags_in,
+)
+from .tag_texts import recoded
 
 LATE = 1.0  # seconds by which recordings of live pictures let the sound begin later
-END = re.compile(r"(\d\d):(\d\d):(\d\d\.\d+)$")  # as programs write it into a tag
 LEAST = 0.1  # seconds: more than the delay of any encoder, which counts as part of the sound
 SURE = 50  # of 100: ffprobe's score for a file of which nothing but the suffix says what it is
 
@@ -63,9 +75,10 @@ class Track:
 class Media:
     """The contents of a file.
 
-    pictures, subtitles: numbers of tracks. covers: number of attached pictures, which are not
-    counted as `pictures`. attachments: number of other attached files, such as fonts. data: number
-    of tracks of other data, but for time codes and chapters. begin: seconds, of its time stamps.
+    pictures: number of tracks. covers: number of attached pictures, which are not counted as
+    `pictures`. subtitles: codings of their tracks. attachments: number of other attached files,
+    such as fonts. data: number of tracks of other data, but for time codes and chapters. begin:
+    seconds, of its time stamps.
     shown_from, shown_until: seconds after that, of the first and the last picture. copied: numbers,
     among all tracks, of those with pictures or sound of which ffprobe finds what it takes to copy
     them. recoded: tags whose bytes in the file are not UTF-8.
@@ -76,7 +89,7 @@ class Media:
     chapters: list[Chapter]
     covers: int
     pictures: int
-    subtitles: int
+    subtitles: tuple[str, ...]
     attachments: int
     data: int
     seconds: float
@@ -125,70 +138,29 @@ def ask(path: Path) -> Done:
 def _media(found: dict[str, Any]) -> Media:
     streams = found.get("streams", [])
     form = found["format"]
-    begin = _seconds(form)
-    counts = Counter(stream.get("codec_type") for stream in streams)
-    covers = sum(map(_is_cover, streams))
+    begin = seconds_of(form)
+    counts = Counter(map(kind_of, streams))
+    covers = sum(map(is_cover, streams))
     has_own = bool(form.get("tags"))  # in Ogg, tags of the file are those of a track
-    sounds = [stream for stream in streams if stream.get("codec_type") == "audio"]
-    moving = _moving(streams)
+    sounds = [stream for stream in streams if kind_of(stream) == "audio"]
+    moving = moving_among(streams)
     return Media(
         tracks=[_track(stream, has_own, begin) for stream in sounds],
-        tags=joined(once(_tags(form))),
+        tags=joined(once(tags_in(form))),
         chapters=[_chapter(chapter, begin) for chapter in found.get("chapters", [])],
         covers=covers,
         pictures=counts["video"] - covers,
-        subtitles=counts["subtitle"],
+        subtitles=tuple(coding_of(stream) for stream in streams if kind_of(stream) == "subtitle"),
         attachments=counts["attachment"],
-        data=sum(map(_is_data, streams)),
+        data=sum(map(is_data, streams)),
         seconds=float(form.get("duration", 0)),
         score=int(form.get("probe_score", 0)),
         begin=begin,
-        shown_from=_shown_from(moving, begin),
-        shown_until=_shown_until(moving, begin),
-        copied=tuple(_number(stream, "index") for stream in streams if _is_copied(stream)),
-        recoded=recoded(form.get("tags") or sounds[0].get("tags", {}) if sounds else {}),
+        shown_from=shown_from(moving, begin),
+        shown_until=shown_until(moving, begin),
+        copied=tuple(number_in(stream, "index") for stream in streams if is_copied(stream)),
+        recoded=recoded(form.get("tags") or (sounds[0].get("tags", {}) if sounds else {})),
     )
-
-
-def _is_copied(stream: dict[str, Any]) -> bool:
-    """Return whether a track has pictures or sound of a known size or sample rate."""
-    return bool(_number(stream, "width") or _number(stream, "sample_rate"))
-
-
-def end_of(tags: dict[str, str]) -> float:
-    """Return the seconds at which a track of a Matroska file ends, by its tags, 0 without them."""
-    found = END.match(tags.get("DURATION", ""))
-    return int(found[1]) * 3600 + int(found[2]) * 60 + float(found[3]) if found else 0.0
-
-
-def _shown_from(pictures: list[dict[str, Any]], start: float) -> float:
-    """Return when the first picture is shown, after the `start` of a file; 0 without one."""
-    return max(0.0, min((_seconds(stream) - start for stream in pictures), default=0.0))
-
-
-def _shown_until(pictures: list[dict[str, Any]], start: float) -> float:
-    """Return when the last picture ends, after the `start` of a file; 0 if unknown."""
-    ends = [end_of(_tags(stream)) for stream in pictures]
-    for stream in pictures:
-        if lasts := float(stream.get("duration", 0)):
-            ends.append(_seconds(stream) - start + lasts)
-    return max(ends, default=0.0)
-
-
-def _moving(streams: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the tracks of pictures that are no covers."""
-    of_pictures = (stream for stream in streams if stream.get("codec_type") == "video")
-    return [stream for stream in of_pictures if not _is_cover(stream)]
-
-
-def _is_cover(stream: dict[str, Any]) -> bool:
-    is_attached = stream.get("disposition", {}).get("attached_pic")
-    return stream.get("codec_type") == "video" and bool(is_attached)
-
-
-def _is_data(stream: dict[str, Any]) -> bool:
-    is_known = stream.get("codec_tag_string") in ("tmcd", "text")
-    return stream.get("codec_type") == "data" and not is_known
 
 
 def _chapter(found: dict[str, Any], begin: float) -> Chapter:
@@ -197,54 +169,33 @@ def _chapter(found: dict[str, Any], begin: float) -> Chapter:
     passed = begin if begin >= LEAST else 0.0
     start = max(0.0, float(found.get("start_time", 0)) - passed)
     end = max(start, float(found.get("end_time", 0)) - passed)
-    return Chapter(start, end, _tags(found))
+    return Chapter(start, end, tags_in(found))
 
 
 def _track(stream: dict[str, Any], has_own_tags: bool, start: float) -> Track:
     """Return a track of a file whose time stamps begin at `start` seconds."""
-    bits = _number(stream, "bits_per_raw_sample") or _number(stream, "bits_per_sample")
+    bits = number_in(stream, "bits_per_raw_sample") or number_in(stream, "bits_per_sample")
     marks = [name for name, is_set in stream.get("disposition", {}).items() if is_set]
-    rate = _number(stream, "sample_rate")
+    rate = number_in(stream, "sample_rate")
     return Track(
-        codec=stream.get("codec_name", "unknown"),
+        codec=coding_of(stream),
         sample_rate=rate,
-        channels=_number(stream, "channels"),
+        channels=number_in(stream, "channels"),
         bits=bits,
-        bit_rate=_number(stream, "bit_rate"),
-        tags=_tags(stream),
+        bit_rate=number_in(stream, "bit_rate"),
+        tags=tags_in(stream),
         positions=stream.get("channel_layout", ""),
-        name=_name(_tags(stream)) if has_own_tags else "",
-        begin=max(0.0, _seconds(stream) - start),
+        name=_name(tags_in(stream)) if has_own_tags else "",
+        begin=max(0.0, seconds_of(stream) - start),
         marks=tuple(marks),
-        index=_number(stream, "index"),
-        stated=_stated(stream),
+        index=number_in(stream, "index"),
+        stated=stated_seconds(stream),
         lasts=float(stream.get("duration", 0)),
-        left_out=_number(stream, "initial_padding") / max(1, rate),
+        left_out=number_in(stream, "initial_padding") / max(1, rate),
     )
-
-
-def _stated(stream: dict[str, Any]) -> float:
-    above, _, below = str(stream.get("time_base", "")).partition("/")
-    if not (above.isdecimal() and below.isdecimal() and int(below)):
-        return 0.0
-    return _number(stream, "nb_frames") * int(above) / int(below)
-
-
-def _tags(found: dict[str, Any]) -> dict[str, str]:
-    return readable(found.get("tags", {}))
 
 
 def _name(tags: dict[str, str]) -> str:
     """Return the name of a track: in MP4, programs write one where there is none."""
     handler = tags.get("handler_name", "")
     return tags.get("title") or ("" if handler.lower().endswith("handler") else handler)
-
-
-def _seconds(found: dict[str, Any]) -> float:
-    """Return when the time stamps of a file or of a track begin, 0 if unknown."""
-    return float(found.get("start_time", 0))
-
-
-def _number(stream: dict[str, Any], name: str) -> int:
-    text = str(stream.get(name, ""))
-    return int(text) if text.isdecimal() else 0

@@ -10,7 +10,8 @@ class MediaForm:
 
     encoder: of enhanced tracks. lossless: beginnings of the codings that an enhanced track keeps.
     copied: beginnings of the codings of tracks that are copied as they are; others are encoded
-    anew. covers: as a still picture, as an attachment, or not at all.
+    anew. subtitles: the codings that are copied; other texts become the first of them. covers: as
+    a still picture, as an attachment, or not at all.
     """
 
     muxer: str
@@ -18,24 +19,42 @@ class MediaForm:
     lossless: tuple[str, ...] = ("alac",)
     copied: tuple[str, ...] = ("aac", "alac", "mp3", "ac3", "eac3", "opus", "flac")
     is_video: bool = True
-    has_subtitles: bool = True
+    subtitles: tuple[str, ...] = ()
     covers: Literal["picture", "attachment", ""] = "picture"
     is_single: bool = False
 
 
-MP4 = MediaForm("mp4")
+MP4 = MediaForm("mp4", subtitles=("mov_text", "dvd_subtitle"))
 MOV = replace(
     MP4,
     muxer="mov",
     lossless=("alac", "pcm_"),
     copied=("aac", "alac", "mp3", "ac3", "eac3", "pcm_"),
+    subtitles=("mov_text",),
 )
-M4A = replace(MP4, muxer="ipod", copied=("aac", "alac"), is_video=False, has_subtitles=False)
-MKV = MediaForm("matroska", "flac", lossless=(), copied=("",), covers="attachment")
+M4A = replace(MP4, muxer="ipod", copied=("aac", "alac"), is_video=False, subtitles=())
+PICTURES = ("dvd_subtitle", "hdmv_pgs_subtitle", "dvb_subtitle")  # as which subtitles are shown
+MKV = MediaForm(
+    muxer="matroska",
+    encoder="flac",
+    lossless=(),
+    copied=("",),
+    subtitles=("subrip", "text", "ass", "ssa", "webvtt", *PICTURES),
+    covers="attachment",
+)
 MKA = replace(MKV, is_video=False)
-WEBM = MediaForm("webm", "libopus", lossless=(), copied=("opus", "vorbis"), covers="")
-WEBA = replace(WEBM, is_video=False, has_subtitles=False)
-WV = MediaForm("wv", "wavpack", ("wavpack",), ("wavpack",), False, False, covers="", is_single=True)
+WEBM = MediaForm(
+    muxer="webm",
+    encoder="libopus",
+    lossless=(),
+    copied=("opus", "vorbis"),
+    subtitles=("webvtt",),
+    covers="",
+)
+WEBA = replace(WEBM, is_video=False, subtitles=())
+WV = MediaForm(
+    "wv", "wavpack", ("wavpack",), ("wavpack",), is_video=False, covers="", is_single=True
+)
 TTA = replace(WV, muxer="tta", encoder="tta", lossless=("tta",), copied=("tta",))
 
 

@@ -3,6 +3,7 @@ picture."""
 
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -24,6 +25,8 @@ from tagged_files import (
 from qse.audio.ffmpeg_process import write_file
 from qse.audio.probe import probe
 from qse.audio.reader import open_audio
+from qse.audio.subtitles import lost_subtitles, subtitle_options
+from qse.audio.suffixes import MEDIA
 from qse.audio.track_changes import displaced
 
 pytestmark = needs_ffmpeg
@@ -179,6 +182,41 @@ def test_languages_of_subtitles_and_time_codes_come_back(here, command):
         probed(here / f"a{end}.mov")["streams"][0]["tags"]["timecode"] for end in ("", "-enhanced")
     ]
     assert codes[0] == codes[1] and codes[0].startswith("10:00:00")
+
+
+@pytest.mark.parametrize(
+    ("source", "coding", "target", "made", "lost"),
+    [
+        ("a.mp4", "mov_text", "b.mkv", "subrip", []),
+        ("a.mkv", "subrip", "b.mp4", "mov_text", []),
+        ("a.mkv", "ass", "b.mov", "mov_text", ["styles of subtitles"]),
+        ("a.mkv", "ass", "b.mkv", "ass", []),
+        ("a.mkv", "subrip", "b.webm", "webvtt", []),
+    ],
+)
+def test_subtitles_between_containers(here, command, source, coding, target, made, lost):
+    """Those that the container does not hold as they are were refused, with the whole video."""
+    (here / "s.srt").write_text("1\n00:00:00,200 --> 00:00:00,900\nhello\n")
+    picture = "vp8" if target == "b.webm" else "mpeg4"
+    inputs = ["-f", "lavfi", "-i", "testsrc=d=1:s=64x48:r=10", "-i", wav(here / "s.wav")]
+    maps = ["-map", 0, "-map", 1, "-map", 2, "-c:v", picture, "-c:s", coding]
+    ffmpeg(*inputs, "-i", "s.srt", *maps, source)
+    status, out, err = command("denoise", source, "-o", target, "--json")
+    assert status == 0 and json.loads(out)["lost"] == lost, err
+    streams = probed(here / target)["streams"]
+    assert [each["codec_name"] for each in streams if each["codec_type"] == "subtitle"] == [made]
+    ffmpeg("-i", target, "-map", "0:s", "c.srt")
+    begin, text = re.search(r"00:00:00,(\d+) --> .*\n(.*)", (here / "c.srt").read_text()).groups()
+    assert text == "hello" and 200 <= int(begin) < 230  # and the delay of the encoders of sound
+
+
+def test_subtitles_that_are_pictures():
+    """WebM holds none; Matroska does."""
+    codings = ("hdmv_pgs_subtitle", "subrip")
+    assert "0:s:0" not in subtitle_options(codings, MEDIA["webm"])
+    assert lost_subtitles(codings, ("webvtt",)) == ["subtitles"]
+    assert "0:s:0" in subtitle_options(codings, MEDIA["mkv"])
+    assert subtitle_options(codings, MEDIA["m4a"]) == []
 
 
 def test_attachments_come_back(here, command):
