@@ -1,6 +1,7 @@
 """Tables, pictures and graphs in folders that others can write: their links are not followed."""
 
 import os
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,10 @@ pytest.importorskip("matplotlib")
 
 from qse.audio import replaced_folder
 from qse.audio.atomic_write import open_to_append, remove
+from qse.corpus_cleaning import journal
+from qse.corpus_cleaning.journal import Journal
+from qse.corpus_cleaning.manifest import dump
+from qse.corpus_cleaning.settings import Settings
 from qse.data import cached_corpus
 from qse.data.cached_corpus import CorpusCache
 from qse.data.mix_config import MixConfig
@@ -68,6 +73,72 @@ def test_curves(shared, precious):
     assert (shared / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_tables_that_are_continued(shared, tmp_path):
+    """Rows of a private table would come into one that others can read."""
+    (tmp_path / "private").mkdir()
+    private = Store(tmp_path / "private", ["name", "stamp"], {}, {"a": "1"})
+    private.add({"name": "a", "stamp": "1"})
+    shutil.copy(tmp_path / "private/settings.json", shared)
+    foreign(shared / "scores.csv", tmp_path / "private/scores.csv")
+    with pytest.raises(OSError, match="symbolic links"):
+        Store(shared, ["name", "stamp"], {}, {"a": "1"})
+    (tmp_path / "private/train.csv").write_text("step,loss\n1,0.5\n")
+    foreign(shared / "train.csv", tmp_path / "private/train.csv")
+    with pytest.raises(OSError, match="symbolic links"):
+        MetricsLog(shared).add("train", {"step": 2, "loss": 0.5})
+
+
+@pytest.fixture
+def manifest(shared):
+    """The output manifest of a run that failed once, whose lines are rewritten without that."""
+    settings = Settings("live-base", "", None, None)
+    path = shared / "out.jsonl"
+    lines = []
+    for state in ("done", "failed"):
+        entry = {"state": state, "source": "a", "fingerprint": settings.fingerprint}
+        lines.append(dump({"audio_filepath": "a", "text": "private", "qse": entry}))
+    path.write_bytes(b"".join(lines))
+    return path, settings
+
+
+def test_manifest_exchanged_before_it_is_read(manifest, tmp_path, monkeypatch):
+    path, settings = manifest
+    private = path.replace(tmp_path / "private.jsonl")
+    lock, rewrite = journal.lock, Journal._rewrite
+
+    def exchanged(file):
+        foreign(path, private)
+        return lock(file)
+
+    def put_back(*arguments):
+        path.unlink()
+        return rewrite(*arguments)
+
+    monkeypatch.setattr(journal, "lock", exchanged)
+    monkeypatch.setattr(Journal, "_rewrite", put_back)
+    with pytest.raises(QseError, match="a link that another user made"):
+        Journal(path, settings)
+    path.unlink()
+    assert not any(b"private" in each.read_bytes() for each in path.parent.iterdir())
+
+
+def test_manifest_exchanged_behind_reading(manifest, monkeypatch):
+    """A private one of the same folder was read under the name of one that all can read."""
+    path, settings = manifest
+    path.chmod(0o600)
+    rewrite = Journal._rewrite
+
+    def exchanged(*arguments):
+        path.replace(path.with_name("mine.jsonl"))
+        path.write_bytes(b"")
+        path.chmod(0o644)
+        return rewrite(*arguments)
+
+    monkeypatch.setattr(Journal, "_rewrite", exchanged)
+    with Journal(path, settings):
+        assert b"private" in path.read_bytes() and path.stat().st_mode & 0o077 == 0
+
+
 def test_events(shared, tmp_path):
     pytest.importorskip("tensorboard")
     (elsewhere := tmp_path / "elsewhere").mkdir()
@@ -75,6 +146,7 @@ def test_events(shared, tmp_path):
     with pytest.raises(PermissionError, match="a link that another user made"):
         MetricsLog(shared, tensorboard=True).add("train", {"step": 1, "loss": 0.5})
     os.chown(shared / "tensorboard", 0, 0, follow_symlinks=False)
+    shared.chmod(0o755)
     with pytest.raises(PermissionError, match="it is a link"):
         MetricsLog(shared, tensorboard=True).add("train", {"step": 1, "loss": 0.5})
     assert not list(elsewhere.iterdir())
@@ -212,10 +284,14 @@ def test_removing_keeps_to_the_folder(shared, tmp_path):
     assert (tmp_path / "train.csv").exists() and not (shared / "link").is_symlink()
 
 
+@pytest.mark.parametrize("folder", ["open to all", "of another user"])
 @pytest.mark.parametrize("kind", ["of another user", "with a second name"])
-def test_nothing_is_appended_to_a_file_that_others_put_there(shared, precious, kind):
+def test_nothing_is_appended_to_a_file_that_others_put_there(shared, precious, kind, folder):
     """A manifest holds what was said."""
     path = shared / "out.jsonl"
+    if folder == "of another user":
+        shared.chmod(0o755)
+        os.chown(shared, 12345, 12345)
     if kind == "with a second name":
         os.link(precious, path)
     else:
@@ -223,6 +299,7 @@ def test_nothing_is_appended_to_a_file_that_others_put_there(shared, precious, k
         os.chown(path, 12345, 12345)
     with pytest.raises(PermissionError, match="another user, or is another file"):
         open_to_append(path, source=None)
+    os.chown(shared, 0, 0)
     shared.chmod(0o755)
     open_to_append(path, source=None).close()
 

@@ -1,8 +1,9 @@
 """Enter the folder of a file, by the rule for links that strangers may have made.
 
-Links on the way to a file are followed if whoever could have made them is trusted: they belong to
-this user or to root, or lie in a folder that only these can write. On the way to a file that is
-read, its owner's links in a folder that nobody else can write are followed, too.
+Links on the way to a file are followed where nobody but this user and root can have put them
+there: in a folder that only these can write, and links of these where others cannot rename them. On
+the way to a file that is read, links of these are followed in any folder, and those of its owner in
+one that nobody else can write.
 """
 
 import errno
@@ -15,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .held_folder import HAS_DESCRIPTORS, NO_LINK, HeldFolder
+from .private_folder import is_open
 
 # O_PATH needs no permission to list the folder
 FOLDER = getattr(os, "O_PATH", 0) | getattr(os, "O_DIRECTORY", 0) | NO_LINK
@@ -68,6 +70,19 @@ def entered_folder(path: Path, make: bool = False) -> Iterator[HeldFolder]:
         yield folder
 
 
+def open_named(path: str, flags: int) -> int:
+    """Open an output that a person has named, to read what is to be continued or replaced: an
+    opener for `open`. Raises OSError as `held_folder`, and for what is no regular file."""
+    with target_folder(Path(path), is_named=True) as (folder, name):
+        return folder.open(name, flags)
+
+
+def open_found(path: str, flags: int) -> int:
+    """Open such a file under a name that a program has found, as `open_named`: through no link."""
+    with target_folder(Path(path), is_named=False) as (folder, name):
+        return folder.open(name, flags)
+
+
 def _walk(path: Path, make: bool, reading: bool) -> tuple[HeldFolder, str]:
     """Enter one folder after another, as the system does for a path, but with the rule for
     links. A relative path begins at the working folder, which may lie in one that cannot be
@@ -119,8 +134,12 @@ def _followed(
     trusted = (0, os.geteuid())
     inside = os.stat(folder.at)  # type: ignore[arg-type]
     closed = (reading or inside.st_uid in trusted) and not inside.st_mode & 0o022
-    if state.st_uid not in trusted and not closed:
+    own = state.st_uid in trusted
+    if not closed and not own:
         raise PermissionError(errno.EPERM, f"{place} is a link that another user made", place)
+    if not closed and not reading and (inside.st_uid not in trusted or is_open(inside)):
+        fault = f"{place} is a link in a folder where others can exchange it"
+        raise PermissionError(errno.EPERM, fault, place)
     return Path(os.readlink(name, dir_fd=folder.at))
 
 

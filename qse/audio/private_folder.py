@@ -51,9 +51,14 @@ def unseen_temporary(subtype: str) -> Iterator[None]:
 
 
 def is_shared(state: os.stat_result) -> bool:
-    """Return whether others may make files in a folder with this status."""
+    """Return whether others may make files in a folder with this status: its owner, if that is
+    neither this user nor root, or several."""
     if os.name == "nt":
         return False
+    return state.st_uid not in (0, os.geteuid()) or _is_of_several(state)
+
+
+def _is_of_several(state: os.stat_result) -> bool:
     of_group = state.st_mode & stat.S_IWGRP and not _is_of_user_alone(state.st_gid)
     return bool(state.st_mode & stat.S_IWOTH or of_group)
 
@@ -74,8 +79,9 @@ def _is_of_user_alone(group: int) -> bool:
 
 
 def is_open(state: os.stat_result) -> bool:
-    """Return whether others may rename what is in a folder with this status."""
-    return is_shared(state) and not state.st_mode & stat.S_ISVTX
+    """Return whether several, and not its owner alone, may rename what is in a folder with this
+    status."""
+    return os.name != "nt" and _is_of_several(state) and not state.st_mode & stat.S_ISVTX
 
 
 def is_exchangeable(path: Path) -> bool:

@@ -23,8 +23,8 @@ from typing import IO
 
 from ..audio.atomic_write import atomic_path, open_to_append
 from ..audio.claim import lock, open_lock
-from ..audio.file_mode import Source
-from ..audio.folder_path import held_folder
+from ..audio.file_mode import Sources
+from ..audio.folder_path import held_folder, open_named
 from ..errors import QseError, UsageError
 from .manifest import KEY, PATH, Entry, Recording, dump, parse
 from .marks import Marks
@@ -46,19 +46,20 @@ class Journal:
         self,
         path: Path,
         settings: Settings,
-        source: Source | None = None,
+        source: Sources | None = None,
         overwrite: bool = False,
     ):
         """Lock the file, drop a last line that was half written, the lines of failed recordings,
         and incomplete groups. `source`: the input manifest, whose permissions this one does not
-        exceed. `overwrite`: let enhanced files replace any files.
+        exceed, nor those that it had when it was read. `overwrite`: let enhanced files replace
+        any files.
 
         Raises UsageError if another process has it open, if it holds lines of other settings, or
         lines that `qse clean` did not write; QseError if it cannot be written.
         """
         self.path = path
         self.settings = settings
-        self._source = source
+        self._sources = [source] if source else []
         self._overwrite = overwrite
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +67,7 @@ class Journal:
             self._marks = Marks(self._lock)
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
-            self._file = open_to_append(path, source=source, is_named=True)
+            self._file = self._appended()
         except OSError as error:
             raise QseError(
                 f"{path} cannot be written: {error.strerror}; name another manifest"
@@ -134,11 +135,15 @@ class Journal:
     def _load(self) -> list[Entry]:
         """Return the entries of finished recordings; if the file holds anything else, rewrite it
         without that."""
-        if not self.path.exists():
-            return []
-        if not self.path.is_file():
+        if self.path.exists() and not self.path.is_file():
             raise UsageError(f"{self.path} is no regular file: name another manifest")
-        lines = self.path.read_bytes().splitlines(keepends=True)
+        try:
+            with open(self.path, "rb", opener=open_named) as file, Sources([self.path]) as own:
+                own.opened(self.path, file.fileno())
+                self._sources.append(own)
+                lines = file.read().splitlines(keepends=True)
+        except FileNotFoundError:
+            return []
         kept = []
         for number, line in enumerate(lines, 1):
             if number > 1 and line.startswith(b"{") and not line.endswith(b"\n"):
@@ -168,13 +173,17 @@ class Journal:
         is_open = hasattr(self, "_file")
         if is_open:  # Windows replaces no open file
             self._file.close()
-        replaced = atomic_path(self.path, source=self._source, is_named=True)
+        sources = Sources.of_all(self._sources)
+        replaced = atomic_path(self.path, source=sources, is_named=True)
         with replaced as part, part.open("wb") as file:
             file.writelines(map(dump, entries))
             file.flush()
             os.fsync(file.fileno())
         if is_open:
-            self._file = open_to_append(self.path, source=self._source, is_named=True)
+            self._file = self._appended()
+
+    def _appended(self) -> IO[bytes]:
+        return open_to_append(self.path, source=Sources.of_all(self._sources), is_named=True)
 
 
 def _locked(path: Path) -> IO[bytes]:

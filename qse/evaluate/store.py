@@ -15,7 +15,8 @@ from typing import Any
 
 from ..audio.atomic_write import atomic_path, open_to_append, remove, write_text
 from ..audio.claim import held
-from ..bounded_text import read_table_text, read_text
+from ..audio.folder_path import open_found
+from ..bounded_text import Opener, read_table_text, read_text
 from ..errors import QseError
 
 Row = dict[str, Any]
@@ -99,7 +100,7 @@ class Store:
             what = f"{self.folder} holds an evaluation of something else"
             raise QseError(f"{what} ({', '.join(odd)} differ): {CURE}")
 
-        rows = read_rows(self._table)
+        rows = read_rows(self._table, open_found)
         if set().union(*rows) - set(self.columns):
             raise QseError(f"{self._table} has other columns: {CURE}")
         return rows
@@ -118,7 +119,7 @@ class Store:
     def _saved(self) -> dict[str, Any] | None:
         """Return the summary of the folder, None if there is none, or one that is damaged."""
         try:
-            found = json.loads(read_text(self._summary, LONGEST))
+            found = json.loads(read_text(self._summary, LONGEST, opener=open_found))
         except (OSError, QseError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) and "enhanced" in found else None
@@ -146,13 +147,14 @@ def read_settings(folder: Path) -> dict[str, Any]:
     return found
 
 
-def read_rows(path: Path) -> list[Row]:
+def read_rows(path: Path, opener: Opener | None = None) -> list[Row]:
     """Return the complete rows of a scores.csv, numbers as floats; empty cells are left out.
+    opener: as of `open`.
 
     Raises QseError where it is no such table.
     """
     try:
-        text = read_table_text(Path(path), CURE, FORM["errors"])
+        text = read_table_text(Path(path), CURE, FORM["errors"], opener)
         header, *body = list(csv.reader(StringIO(text, newline="")))
         rows = [_row(header, line) for line in body if len(line) == len(header)]
     except (ValueError, csv.Error) as error:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..audio.atomic_write import atomic_path, remove
-from ..audio.folder_path import held_folder
-from ..bounded_text import read_table_text
+from ..audio.folder_path import held_folder, open_found
+from ..bounded_text import Opener, read_table_text
 from ..errors import QseError
 from ..extras import need
 from .checkpoint_header import parse_sums
@@ -224,11 +224,11 @@ class MetricsLog:
                 writer.writerow({name: _text(value) for name, value in row.items()})
 
     def _rows(self, table: str) -> list[dict[str, float]]:
-        return read_table(self.folder / f"{table}.csv")
+        return read_table(self.folder / f"{table}.csv", open_found)
 
 
-def read_table(path: Path) -> list[dict[str, float]]:
-    """Return the rows of a table of curves; none if there is no such file.
+def read_table(path: Path, opener: Opener | None = None) -> list[dict[str, float]]:
+    """Return the rows of a table of curves; none if there is no such file. opener: as of `open`.
 
     Raises QseError where it is damaged, or far larger than that of any run.
     """
@@ -237,7 +237,8 @@ def read_table(path: Path) -> list[dict[str, float]]:
     cure = "correct it, or delete it and lose this curve"
     try:
         rows = []
-        for row in csv.DictReader(StringIO(read_table_text(path, cure), newline=""), strict=True):
+        text = read_table_text(path, cure, opener=opener)
+        for row in csv.DictReader(StringIO(text, newline=""), strict=True):
             rows.append({key: float(value) for key, value in row.items()})
     except (ValueError, TypeError, csv.Error) as error:
         raise QseError(f"{path} is damaged ({error}): {cure}") from error

@@ -186,6 +186,26 @@ def test_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path, share
 
 
 @as_root
+@pytest.mark.parametrize(("mode", "owner"), [(0o777, 0), (0o775, 0), (0o755, 12345), (0o1777, 1)])
+@pytest.mark.parametrize("place", ["target", "folder"])
+def test_own_link_that_others_may_have_renamed_is_not_followed(
+    tmp_path, shared, precious, place, mode, owner
+):
+    """They give a link that this user has made for something else the name of an output."""
+    link = shared / ("a.wav" if place == "target" else "sub")
+    link.symlink_to(precious if place == "target" else tmp_path)
+    os.chown(shared, owner, 12345)
+    shared.chmod(mode)
+    target = link if place == "target" else link / "a.wav"
+    with pytest.raises(QseError, match="is a link in a folder where others can exchange it"):
+        write(target, [tone(10)], WAV, overwrite=True, is_named=True)
+    assert precious.read_text() == "precious" and not (tmp_path / "a.wav").exists()
+    os.chown(shared, 0, 0)
+    shared.chmod(0o1777)  # as /tmp
+    write(target, [tone(10)], WAV, overwrite=True, is_named=True)
+
+
+@as_root
 def test_site_does_not_follow_the_link_of_another_user(shared, precious):
     site = {"manifest.json": b'{"version": 1, "offline": 1, "models": 1}', "index.html": b"page"}
     write_site(site, shared)
