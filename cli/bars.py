@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from qse.printable import printable
+
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
@@ -18,7 +20,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -28,7 +30,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
 
     def advance(what: str, done: int, total: int) -> None:
         if what not in tasks:
-            tasks[what] = bar.add_task(what, total=total)
+            tasks[what] = bar.add_task(printable(what), total=total)
         bar.start()
         bar.update(tasks[what], completed=done)
         if done == total:

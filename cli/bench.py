@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qse.printable import printable
+
 from .options import Overwrite
 
 if TYPE_CHECKING:
@@ -70,14 +72,14 @@ def print_table(table: "Results") -> None:
     wide = _grid(lines)
     transposed = _grid(list(zip(*lines, strict=True)))
     width = Console().width if sys.stdout.isatty() else WIDE
-    console = Console(width=WIDE, soft_wrap=True)
+    console = Console(width=WIDE, soft_wrap=True, markup=False, highlight=False)
     narrow = console.measure(wide).maximum > width >= console.measure(transposed).maximum
     shown = transposed if narrow else wide
     if table.machine:
-        console.print(str(table.machine), highlight=False)
+        console.print(str(table.machine))
     console.print(shown)
     for note in table.notes:
-        console.print(note, highlight=False)
+        console.print(printable(note))
 
 
 def _grid(lines: Sequence[Sequence[str]]) -> "Table":
@@ -89,5 +91,5 @@ def _grid(lines: Sequence[Sequence[str]]) -> "Table":
     for heading, value in zip(*lines[:2], strict=True):
         shown.add_column(heading, justify="left" if value[:1].isalpha() else "right", no_wrap=True)
     for cells in lines[1:]:
-        shown.add_row(*cells)
+        shown.add_row(*map(printable, cells))
     return shown

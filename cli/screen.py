@@ -6,6 +6,8 @@ import sys
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from qse.printable import printable
+
 from .controls import HELP
 from .session_state import state
 
@@ -144,14 +146,15 @@ def _panel(running: "Running", lines: list[tuple[str, str]], seconds: float, wid
     """Return the screen with these lines of the state."""
     from rich.panel import Panel
     from rich.table import Table
+    from rich.text import Text
 
     now = running.session
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    _add_device(table, "input", now.noisy.dbfs, now.source.name, width)
+    _add_device(table, "input", now.noisy.dbfs, printable(now.source.name), width)
     for name in [speaker.name for speaker in now.speakers] or [""]:
-        _add_device(table, "output", now.enhanced.dbfs, name, width)
+        _add_device(table, "output", now.enhanced.dbfs, printable(name), width)
     table.add_row("removed", _removed(now))
     heard = now.speech.heard
     lamp, dark = "●·" if _is_unicode() else "*-"
@@ -162,7 +165,7 @@ def _panel(running: "Running", lines: list[tuple[str, str]], seconds: float, wid
     for number, line in enumerate(_filled(HELP, width - FRAME - len("not recorded") - 2)):
         table.add_row("" if number else "keys", line, style="dim")
     title = f"qse live: {now.engine.name} {now.engine.version}, {_clock(seconds)}"
-    return Panel(table, title=title, width=width)
+    return Panel(table, title=Text(printable(title)), width=width)
 
 
 def summary(running: "Running", seconds: float, width: int | None = None) -> str:
@@ -172,7 +175,7 @@ def summary(running: "Running", seconds: float, width: int | None = None) -> str
     meter = session.meter
     audio = f"{meter.samples / meter.sample_rate:.1f} s of audio in {seconds:.1f} s"
     times = f"RTF {meter.rtf:.3f}, longest block {1000 * meter.longest:.2f} ms"
-    lines = [f"{session.engine.name}: {audio}, {times}"]
+    lines = [printable(f"{session.engine.name}: {audio}, {times}")]
     lines += [f"{name}: {text}" for name, text in state(running)]
     if width:
         lines = [

@@ -3,7 +3,7 @@
 import re
 
 # controls, separators of lines, and signs that change the direction of writing
-CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 LONGEST = 4000  # characters of a message
 END = 1000  # of them from its end, where the cure is
 

@@ -15,6 +15,8 @@ from qse_cli.running import Running
 from rich.console import Console
 from shown_session import SOURCE, running_of
 
+from qse.printable import printable
+
 
 @pytest.fixture
 def noisy(tmp_path):
@@ -47,6 +49,24 @@ def test_screen_on_a_terminal_without_unicode(monkeypatch):
     console.print(screen.panel(running_of(), 1.0, 80, 40))
     text = console.file.getvalue()
     assert "#" in text and "* heard" in text and "█" not in text
+
+
+@pytest.mark.parametrize("width", [70, 100])
+def test_screen_shows_names_of_others_as_texts(monkeypatch, width):
+    """A name in the metadata of a model ended the session, or reached the terminal as it was."""
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(BytesIO(), encoding="utf-8"))
+    name = "a[/b]\x1b]0;title\x9b\u202e\u061c"
+    source = SimpleNamespace(**{**vars(SOURCE), "name": name})
+    engine = SimpleNamespace(name=name, version="1", sample_rate=16000, keeps_one=False)
+    speaker = SimpleNamespace(name=name, drift=0.0, is_too_small=False)
+    running = running_of(source=source, engine=engine, speakers=[speaker])
+    console = Console(width=width, file=StringIO(), markup=False, force_terminal=True)
+    console.print(screen.panel(running, 1.0, width, 40))
+    running.session.meter.samples = running.session.meter.sample_rate = 16000
+    running.session.meter.rtf = running.session.meter.longest = 0.1
+    text = console.file.getvalue() + screen.summary(running, 1.0)
+    assert text.count(printable(name)) == 4
+    assert not any(sign in text for sign in ("\x1b]", "\x9b", "\u202e", "\u061c"))
 
 
 def test_state_says_that_nothing_was_recorded():
