@@ -112,6 +112,7 @@ def train(
 ) -> None:
     """Train a network on speech and noise that are mixed on the fly, from folders or a bundle, or
     on an official corpus."""
+    from qse.audio.folder_path import open_found
     from qse.errors import UsageError
     from qse.networks import weights
     from qse.references import check_own
@@ -134,7 +135,9 @@ def train(
     places = vars(material) | vars(parts) | vars(validation)
     job = Job(out=out, **places, **vars(computing))
     with bars.progress_bar() as progress:
-        config = read_config(path, change or [])
+        # what a link leads to would be written into the folder of the run
+        is_of_run = path == out / "config.toml"
+        config = read_config(path, change or [], open_found if is_of_run else None)
         if resume and not trust:
             weights.check_foreign(config.model, path)
             check_own({"loss": asdict(config.loss), "dataset": config.dataset}, path)

@@ -12,7 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .bounded_text import read_text
+from .bounded_text import Opener, read_text
 from .errors import QseError
 
 if TYPE_CHECKING:
@@ -81,11 +81,11 @@ def numbers_in(value: Any) -> Iterator[float]:
         yield value
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Read the tables of a TOML file. Raises QseError when it is missing, not TOML, or nested too
-    deep."""
+def read(path: Path, opener: Opener | None = None) -> dict[str, Any]:
+    """Read the tables of a TOML file. opener: as of `open`. Raises QseError when it is missing, not
+    TOML, or nested too deep."""
     try:
-        tables = tomllib.loads(_text(path))
+        tables = tomllib.loads(_text(path, opener))
     except OSError as error:
         raise QseError(f"{path}: cannot read the configuration ({error.strerror})") from error
     except (ValueError, RecursionError) as error:  # neither TOML nor UTF-8, or nested without end
@@ -95,13 +95,14 @@ def read(path: Path) -> dict[str, Any]:
     return tables
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, opener: Opener | None) -> str:
     """Return the text of a file that may come from anywhere.
 
     Raises OSError for what is no file, QseError for a text that is too long, or with a key of many
     parts: `tomllib` takes time and memory in proportion to the square of their number.
     """
-    text = read_text(path, LONGEST, "name the configuration of a run or a model")
+    cure = "name the configuration of a run or a model"
+    text = read_text(path, LONGEST, cure, opener=opener)
     if DOTTED.search(text):
         raise QseError(f"{path}: {TOO_DEEP}")
     return text

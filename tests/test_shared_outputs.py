@@ -80,11 +80,11 @@ def test_tables_that_are_continued(shared, tmp_path):
     private.add({"name": "a", "stamp": "1"})
     shutil.copy(tmp_path / "private/settings.json", shared)
     foreign(shared / "scores.csv", tmp_path / "private/scores.csv")
-    with pytest.raises(OSError, match="symbolic links"):
+    with pytest.raises(PermissionError, match="it is a link"):
         Store(shared, ["name", "stamp"], {}, {"a": "1"})
     (tmp_path / "private/train.csv").write_text("step,loss\n1,0.5\n")
     foreign(shared / "train.csv", tmp_path / "private/train.csv")
-    with pytest.raises(OSError, match="symbolic links"):
+    with pytest.raises(PermissionError, match="it is a link"):
         MetricsLog(shared).add("train", {"step": 2, "loss": 0.5})
 
 
@@ -167,6 +167,30 @@ def test_cache_of_a_corpus(shared, precious, tmp_path, monkeypatch):
     monkeypatch.setattr(CorpusCache, "_write", exchanged)
     with pytest.raises(QseError, match="it is a link"):
         cache.corpus([speech / "a.wav"])
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_index_of_a_cache(shared, tmp_path, kind):
+    """The names of private recordings would come into one that others can read; a pipe would wait
+    for its other end."""
+    (speech := tmp_path / "speech").mkdir()
+    soundfile.write(speech / "secret.wav", np.full(1600, 0.1), 16000)
+    CorpusCache(tmp_path / "private", speech).corpus([speech / "secret.wav"])
+    if kind == "link":
+        foreign(shared / "speech.json", tmp_path / "private.json")
+    else:
+        os.mkfifo(shared / "speech.json")
+    (tmp_path / "other").mkdir()
+    soundfile.write(tmp_path / "other/a.wav", np.full(1600, 0.1), 16000)
+    with pytest.raises(QseError, match=r"it is a link|it is no regular file"):
+        CorpusCache(shared / "speech", tmp_path / "other").corpus([tmp_path / "other/a.wav"])
+
+
+def test_configuration_of_a_run_that_is_continued(shared, tmp_path, command):
+    (tmp_path / "private.toml").write_text("seed = 7391")
+    foreign(shared / "config.toml", tmp_path / "private.toml")
+    status, _, said = command("train", "--resume", "--out", shared, "--speech", ".", "--noise", ".")
+    assert status and "config.toml: cannot read the configuration (it is a link" in said
 
 
 def test_models_are_made_elsewhere(shared, precious):

@@ -24,6 +24,7 @@ from torch import Tensor
 from ..audio.atomic_write import open_to_append, remove, write_text
 from ..audio.claim import claim_in_turn
 from ..audio.file_mode import Sources
+from ..audio.folder_path import open_found
 from ..audio.held_file import last_change
 from ..errors import QseError
 from .bandwidth import bandwidth
@@ -137,7 +138,8 @@ class CorpusCache:
         """Return what the cache holds: nothing if there is none, or it is damaged, or of other
         settings. It is then written anew."""
         try:
-            found = loaded(self._json.read_text(encoding="utf-8"))
+            with open(self._json, encoding="utf-8", opener=open_found) as file:
+                found = loaded(file.read())
             index = Index()
             for file, length in zip(found["files"], found["lengths"], strict=True):
                 index.lengths[_read_identity(file)] = length
@@ -207,7 +209,7 @@ class CorpusCache:
             "lengths": list(index.lengths.values()),
             "skipped": list(index.skipped.items()),
         }
-        write_text(self._json, dumped(content), source=self._samples)
+        write_text(self._json, dumped(content), source=Sources([self._samples, self._json]))
 
     def _report(self, index: Index, faults: list[str]) -> None:
         """Write the list of files that cannot be read. QseError if they are not left out."""

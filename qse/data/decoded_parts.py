@@ -14,20 +14,24 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from shutil import copyfile
+from shutil import copyfileobj
 
 import numpy as np
 import soxr
 
 from ..audio.atomic_write import atomic_path, open_to_append, remove, write_text
 from ..audio.claim import claim_in_turn
+from ..audio.file_mode import Readers
+from ..audio.folder_path import open_found
 from ..audio.opus import to_int16
+from ..bounded_text import read_text
 from ..machine import cores
 from .ahead import begun_ahead
 from .bundle_index import KINDS
 from .bundle_part import BundlePart
 from .checked_json import dumped, loaded
 
+LONGEST = 1 << 28  # characters of the table of a part
 Stream = tuple[str, int]  # kind, sample rate in Hz
 
 
@@ -173,7 +177,7 @@ class DecodedParts:
     def _read(self, path: Path) -> Decoded | None:
         """Read the JSON file of a part; None if it is damaged: the part is then decoded anew."""
         try:
-            content = loaded(path.read_text(encoding="utf-8"))
+            content = loaded(read_text(path, LONGEST))
             extents: dict[Stream, Extent] = {}
             for kind, rate, start, lengths, groups in content["streams"]:
                 extents[kind, rate] = Extent(start, lengths, groups)
@@ -188,9 +192,13 @@ class DecodedParts:
 
 def _make_own(path: Path) -> None:
     """Copy a file that another folder has, too, as a copy by second names: that one stays."""
-    if path.exists() and path.stat().st_nlink > 1:
-        with atomic_path(path, source=path) as part:
-            copyfile(path, part)
+    if not path.exists():
+        return
+    with open(path, "rb", opener=open_found) as file:
+        if os.fstat(file.fileno()).st_nlink > 1:
+            readers = Readers.of(file.fileno())
+            with atomic_path(path, source=readers) as part, part.open("wb") as copy:
+                copyfileobj(file, copy)
 
 
 def _at_rate(samples: np.ndarray, rate: int, wanted: int) -> np.ndarray:

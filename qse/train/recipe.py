@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import config as configuration
 from ..audio.atomic_write import write_text
+from ..bounded_text import Opener
 from ..data.mix_config import MixConfig
 from ..data.open_sources import CorpusName
 from ..data.source import BatchSource
@@ -107,12 +108,12 @@ def model_table(network: Network) -> dict[str, Any]:
     return {"network": network_name(network), **asdict(config)}
 
 
-def read_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
-    """Read a recipe and apply `changes` ("table.key=value").
+def read_config(path: Path, changes: Sequence[str] = (), opener: Opener | None = None) -> RunConfig:
+    """Read a recipe and apply `changes` ("table.key=value"). opener: as of `open`.
 
     Raises QseError for keys and values that do not fit.
     """
-    values = configuration.overridden(configuration.read(path), list(changes))
+    values = configuration.overridden(configuration.read(path, opener), list(changes))
     model = values.pop("model", {})
     config = configuration.build(
         RunConfig, values, f"{path} with --set: " if changes else f"{path}: "
