@@ -161,6 +161,7 @@ def test_a_table_of_scores_that_is_damaged(run, text):
         "[model]\nnetwork = 'streaming'\nattention = 'qse.nn:QuaternionGRU'",
         "[model]\nnetwork = 'qtn'\nattention = 'qse.audio.ffmpeg_process:Child'",
         "[model]\nnetwork = 'qse.__main__:main'",
+        "[model]\nnetwork = 'streaming'\nattention = 'qse.export.real_spectrum:RealFeatures'",
     ],
 )
 def test_a_configuration_that_fits_no_network(run, table, monkeypatch):

@@ -7,6 +7,7 @@ step. datasets.py has the layouts of the official corpora.
 
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Literal
 
@@ -172,12 +173,18 @@ def find_corpus(name: str) -> Callable[..., BatchSource]:
     """Return what opens a corpus, called as `voicebank` is: an entry of CORPORA, or a function of
     one's own, "package.module:function".
 
-    Raises QseError for an unknown name.
+    Raises QseError for an unknown name, or what cannot be called so.
     """
     try:
-        return find_named(name, CORPORA, "dataset")
+        found = find_named(name, CORPORA, "dataset")
     except ValueError as error:
         raise QseError(str(error)) from error
+    wanted = signature(voicebank)
+    try:
+        signature(found).bind(*wanted.parameters)
+    except (TypeError, ValueError) as error:
+        raise QseError(f"dataset {name!r}: is called with {wanted} ({error})") from error
+    return found
 
 
 def prepare(

@@ -10,6 +10,7 @@ from io import StringIO
 from pathlib import Path
 
 from ..audio.atomic_write import atomic_path
+from ..audio.folder_path import open_found
 from ..bounded_text import read_table_text
 from ..errors import QseError
 
@@ -73,7 +74,7 @@ class PartSchedule:
         found = []
         cure = "correct it, or delete it and lose which parts were used from which step on"
         try:
-            text = read_table_text(self.path, cure)
+            text = read_table_text(self.path, cure, opener=open_found)
             table = csv.DictReader(StringIO(text, newline=""), strict=True)
             if table.fieldnames and list(table.fieldnames) != COLUMNS:
                 raise ValueError("it has other columns")

@@ -101,7 +101,7 @@ def release(
 
 def _restrict(folder: Path, runs: Sequence[Path]) -> None:
     """Give the files of a model no wider permissions than those of the runs that it is made of."""
-    names = (CONFIG, CHECKPOINT, *WEIGHTS)
+    names = (CONFIG, CHECKPOINT, *WEIGHTS, "valid.csv")  # all that is read of them
     origin = Sources(run / name for run in runs for name in names if (run / name).is_file())
     for path in folder.iterdir():
         restrict(path, origin)

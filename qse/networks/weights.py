@@ -18,7 +18,7 @@ from ..references import check_own, is_trusting, trusting
 from . import Network, build_network
 
 # what classes raise that are called with arguments, or of sizes, that are not theirs
-UNFIT = (ArithmeticError, LookupError, RuntimeError, TypeError)
+UNFIT = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError)
 LONGEST_HEADER = 1 << 24  # bytes, each of which takes several of memory; 100 for each tensor
 MOST_NUMBERS = 100_000_000  # weights and buffers of a network that a foreign file describes
 

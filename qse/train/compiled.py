@@ -8,12 +8,14 @@ import os
 from pathlib import Path
 
 from torch import nn
+from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
 from ..audio.private_folder import is_exchangeable
 from ..errors import QseError
 from ..user_folders import user_folder
 
 CACHE = "TORCHINDUCTOR_CACHE_DIR"  # environment variable of PyTorch
+CURE = f"name a folder of your own by {CACHE}, or leave out train.compile"
 
 
 def compile_in_place(network: nn.Module) -> None:
@@ -21,8 +23,11 @@ def compile_in_place(network: nn.Module) -> None:
 
     Raises QseError where others could exchange the compiled code.
     """
-    if CACHE not in os.environ:
+    named = os.environ.get(CACHE)
+    if named is None:
         os.environ[CACHE] = str(_own_cache())
+    elif named == os.path.abspath(default_cache_dir()):
+        _check(Path(named))  # parts of PyTorch set it when they are imported, and keep to it
     network.compile()
 
 
@@ -30,11 +35,14 @@ def _own_cache() -> Path:
     """Return a folder in the user's for caches, made if it is missing."""
     home = user_folder("XDG_CACHE_HOME", ".cache")
     folder = Path(os.path.realpath(home)) / "qse" / "compiled"
-    cure = f"name a folder of your own by {CACHE}, or leave out train.compile"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise QseError(f"{folder} cannot be made ({error.strerror}): {cure}") from error
-    if is_exchangeable(folder):
-        raise QseError(f"{folder}: others could exchange the compiled code there; {cure}")
+        raise QseError(f"{folder} cannot be made ({error.strerror}): {CURE}") from error
+    _check(folder)
     return folder
+
+
+def _check(folder: Path) -> None:
+    if is_exchangeable(folder / "code"):
+        raise QseError(f"{folder}: others could exchange the compiled code there; {CURE}")

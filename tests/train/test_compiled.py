@@ -2,10 +2,13 @@
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+from torch._inductor.runtime.cache_dir_utils import cache_dir
 
 from qse.errors import QseError
 from qse.train.compiled import CACHE, compile_in_place
@@ -25,6 +28,21 @@ def test_cache_is_private(network, monkeypatch, tmp_path):
     compile_in_place(network)
     assert os.environ[CACHE] == str(home / "qse" / "compiled")
     assert stat.S_IMODE((home / "qse" / "compiled").stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no such permissions")
+@pytest.mark.parametrize("mode", [0o755, 0o777])
+def test_cache_that_pytorch_has_named(network, monkeypatch, tmp_path, mode):
+    """While it is imported: a folder of a known name, which another user may have made."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    Path(cache_dir()).chmod(mode)
+    if mode == 0o755:
+        compile_in_place(network)
+        assert os.environ[CACHE].startswith(str(tmp_path))
+        return
+    with pytest.raises(QseError, match="others could exchange the compiled code"):
+        compile_in_place(network)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no such permissions")

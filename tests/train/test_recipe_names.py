@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from qse.data.open_sources import CORPORA
+from qse.data.open_sources import CORPORA, find_corpus
 from qse.errors import QseError
 from qse.evaluate.metric_names import MetricName
 from qse.evaluate.named_metrics import resolve
@@ -73,3 +73,5 @@ def test_an_unknown_name_is_answered_with_the_known_ones(use, known):
 def test_a_corpus_that_is_not_known(tmp_path):
     with pytest.raises(QseError, match="unknown dataset 'no'; there are voicebank, dns3, and your"):
         prepare(RunConfig(dataset="no"), Job(data=tmp_path, out=tmp_path / "run"))
+    with pytest.raises(QseError, match="is called with"):
+        find_corpus("qse.audio.ffmpeg_process:Child")
