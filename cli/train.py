@@ -128,16 +128,15 @@ def train(
         path = out / "config.toml"
     else:
         raise UsageError("say what to train: --recipe NAME, or --resume with the --out of a run")
-    name = path.resolve().parent.name if path.name == "config.toml" else path.stem
-    out = out or Path("runs") / name
+    is_run = path.name == "config.toml"
+    out = out or Path("runs") / (path.resolve().parent.name if is_run else path.stem)
     if resume and (out / "config.toml").is_file():
         path = out / "config.toml"
     places = vars(material) | vars(parts) | vars(validation)
     job = Job(out=out, **places, **vars(computing))
     with bars.progress_bar() as progress:
-        # what a link leads to would be written into the folder of the run
-        is_of_run = path == out / "config.toml"
-        config = read_config(path, change or [], open_found if is_of_run else None)
+        # of a run through no link: its values are written there again
+        config = read_config(path, change or [], open_found if path.parent == out else None)
         if resume and not trust:
             weights.check_foreign(config.model, path)
             check_own({"loss": asdict(config.loss), "dataset": config.dataset}, path)

@@ -229,16 +229,14 @@ class MetricsLog:
 
 def read_table(path: Path, opener: Opener | None = None) -> list[dict[str, float]]:
     """Return the rows of a table of curves; none if there is no such file. opener: as of `open`.
-
-    Raises QseError where it is damaged, or far larger than that of any run.
-    """
+    Raises QseError where it is damaged, or far larger than that of any run."""
     if not path.is_file():
         return []
     cure = "correct it, or delete it and lose this curve"
     try:
         rows = []
-        text = read_table_text(path, cure, opener=opener)
-        for row in csv.DictReader(StringIO(text, newline=""), strict=True):
+        text = StringIO(read_table_text(path, cure, opener=opener), newline="")
+        for row in csv.DictReader(text, strict=True):
             rows.append({key: float(value) for key, value in row.items()})
     except (ValueError, TypeError, csv.Error) as error:
         raise QseError(f"{path} is damaged ({error}): {cure}") from error
