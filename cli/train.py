@@ -1,6 +1,6 @@
 """qse train: train a network on folders of speech and noise, or on an official corpus."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -115,10 +115,9 @@ def train(
     from qse.audio.folder_path import open_found
     from qse.errors import UsageError
     from qse.networks import weights
-    from qse.references import check_own
     from qse.train.job import Job
     from qse.train.parallel import is_first
-    from qse.train.recipe import find_recipe, read_config
+    from qse.train.recipe import check_run, find_recipe, read_config
     from qse.train.run import train as run
 
     resume = computing.resume
@@ -138,8 +137,7 @@ def train(
         # of a run through no link: its values are written there again
         config = read_config(path, change or [], open_found if path.parent == out else None)
         if resume and not trust:
-            weights.check_foreign(config.model, path)
-            check_own({"loss": asdict(config.loss), "dataset": config.dataset}, path)
+            check_run(config, path)
         run(config, job, _Steps(), progress, say=say)
     if not is_first():
         return

@@ -92,7 +92,8 @@ def find_named(name: str, known: Mapping[str, Any], what: str) -> Any:
 
     Raises ValueError for an unknown name, and for a module or a name that cannot be imported.
     """
-    entry = known.get(name, name) if isinstance(name, str) else str(name)
+    is_text = isinstance(name, str)  # a time of TOML has a colon, too
+    entry = known.get(name, name) if is_text else ""
     if not isinstance(entry, str):
         return entry
     if ":" not in entry:

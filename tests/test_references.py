@@ -1,6 +1,7 @@
 """Configurations of runs and model folders import no code of others unless they are trusted."""
 
 import sys
+from datetime import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ pytest.importorskip("safetensors")
 from qse.errors import QseError
 from qse.networks.weights import load_network, network_of
 from qse.references import check_own, find_named, trusting
+from qse.train.recipe import RunConfig, check_run
 
 EVIL = "from pathlib import Path\nPath('ran').touch()\nclass X: pass\n"
 
@@ -94,6 +96,19 @@ def test_entries_of_tables_may_be_references():
     assert find_named("b", table, "part") is find_named
     with pytest.raises(ValueError, match=r"part 'c': cannot be imported \(No module named"):
         find_named("c", table, "part")
+
+
+def test_the_corpus_of_a_run_is_an_official_one(tmp_path):
+    """A class of qse would be called with the folder of a corpus: this one makes files there."""
+    config = RunConfig(dataset="qse.corpus_cleaning.journal:Journal")
+    with pytest.raises(QseError, match="is none of voicebank, dns3"):
+        check_run(config, tmp_path / "config.toml")
+
+
+def test_what_is_no_text_names_nothing():
+    """A time of TOML would be the name of a module."""
+    with pytest.raises(ValueError, match="unknown part"):
+        find_named(time(12, 30), {"a": 3}, "part")
 
 
 def test_names_are_found_however_deep():

@@ -87,6 +87,8 @@ def read_entries(manifest: Path) -> list[Entry]:
 def _check_keys(entry: Entry, source: Path, manifest: Path) -> None:
     """Raise UsageError for an entry of a tarred data set, or one that holds KEY already."""
     line = f"{manifest}, {entry[PATH]}"
+    if source.is_dir():
+        raise UsageError(f"{line}: is a folder; a manifest names recordings")
     if TARRED in entry and not source.exists():
         cure = "extract the tar files and clean the manifest from which they were made"
         raise UsageError(f'{line}: "{TARRED}" says that it is inside a tar file; {cure}')

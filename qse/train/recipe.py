@@ -9,13 +9,15 @@ from .. import config as configuration
 from ..audio.atomic_write import write_text
 from ..bounded_text import Opener
 from ..data.mix_config import MixConfig
-from ..data.open_sources import CorpusName
+from ..data.open_sources import CORPORA, CorpusName
 from ..data.source import BatchSource
 from ..errors import QseError
 from ..losses.loss_config import LossConfig
 from ..losses.terms import LossTerm
 from ..losses.weighted_sum import WeightedSum
 from ..networks import ModelTable, Network, network_name
+from ..networks.weights import check_foreign
+from ..references import check_own
 from .installed_recipes import installed_recipes
 from .train_config import TrainConfig
 
@@ -91,6 +93,19 @@ def _holds(path: Path, text: str) -> bool:
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
         return file.read(len(text) + 1) == text
+
+
+def check_run(config: RunConfig, path: Path) -> None:
+    """Raise QseError if the configuration of a run, of the file `path`, names code that is not to
+    be called so, or describes a network that would fill the memory: it may come from anywhere."""
+    check_foreign(config.model, path)
+    check_own({"loss": asdict(config.loss), "dataset": config.dataset}, path)
+    if config.dataset and config.dataset not in CORPORA:
+        known = ", ".join(CORPORA)
+        raise QseError(
+            f"{path}: dataset = {config.dataset!r}: is none of {known}; "
+            "use trust=True if you trust whoever wrote it"
+        )
 
 
 def model_table(network: Network) -> dict[str, Any]:

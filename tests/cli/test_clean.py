@@ -306,6 +306,13 @@ def test_clean_follows_no_link_in_place_of_a_shard(corpus, clean):
     assert not (corpus / "elsewhere.jsonl").exists()
 
 
+@pytest.mark.parametrize("path", [".", "/", "a"])
+def test_clean_refuses_a_folder_as_recording(corpus, clean, path):
+    write_lines(corpus / "folder.jsonl", [{"audio_filepath": path}])
+    status, err = clean(manifest="folder.jsonl")
+    assert status == 2 and "is a folder; a manifest names recordings" in err
+
+
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b", "-1/2"])
 def test_clean_refuses_malformed_shard(corpus, clean, shard):
     status, err = clean("--shard", shard)
