@@ -100,7 +100,8 @@ def test_entries_of_tables_may_be_references():
 
 def test_the_corpus_of_a_run_is_an_official_one(tmp_path):
     """A class of qse would be called with the folder of a corpus: this one makes files there."""
-    config = RunConfig(dataset="qse.corpus_cleaning.journal:Journal")
+    model = {"network": "streaming", "channels": 4}
+    config = RunConfig(model=model, dataset="qse.corpus_cleaning.journal:Journal")
     with pytest.raises(QseError, match="is none of voicebank, dns3"):
         check_run(config, tmp_path / "config.toml")
 
