@@ -9,6 +9,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from small_training import TINY
+
 from qse.errors import QseError
 from qse.networks.weights import load_network, network_of
 from qse.references import check_own, find_named, trusting
@@ -100,8 +102,7 @@ def test_entries_of_tables_may_be_references():
 
 def test_the_corpus_of_a_run_is_an_official_one(tmp_path):
     """A class of qse would be called with the folder of a corpus: this one makes files there."""
-    model = {"network": "streaming", "channels": 4}
-    config = RunConfig(model=model, dataset="qse.corpus_cleaning.journal:Journal")
+    config = RunConfig(TINY, dataset="qse.corpus_cleaning.journal:Journal")
     with pytest.raises(QseError, match="is none of voicebank, dns3"):
         check_run(config, tmp_path / "config.toml")
 
