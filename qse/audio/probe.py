@@ -78,10 +78,9 @@ class Media:
     pictures: number of tracks. covers: number of attached pictures, which are not counted as
     `pictures`. subtitles: codings of their tracks. attachments: number of other attached files,
     such as fonts. data: number of tracks of other data, but for time codes and chapters. begin:
-    seconds, of its time stamps.
-    shown_from, shown_until: seconds after that, of the first and the last picture. copied: numbers,
-    among all tracks, of those with pictures or sound of which ffprobe finds what it takes to copy
-    them. recoded: tags whose bytes in the file are not UTF-8.
+    seconds, of its time stamps. shown_from, shown_until: seconds after that, of the first and the
+    last picture. copied: numbers, among all tracks, of those with pictures or sound of which
+    ffprobe finds what it takes to copy them. recoded: tags whose bytes in the file are not UTF-8.
     """
 
     tracks: list[Track]

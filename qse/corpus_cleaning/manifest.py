@@ -85,7 +85,8 @@ def read_entries(manifest: Path) -> list[Entry]:
 
 
 def _check_keys(entry: Entry, source: Path, manifest: Path) -> None:
-    """Raise UsageError for an entry of a tarred data set, or one that holds KEY already."""
+    """Raise UsageError for a folder, for an entry of a tarred data set, or one that holds KEY
+    already."""
     line = f"{manifest}, {entry[PATH]}"
     if source.is_dir():
         raise UsageError(f"{line}: is a folder; a manifest names recordings")
