@@ -122,7 +122,7 @@ def open_to_append(path: Path, *, source: Source | None, is_named: bool = False)
         if state and stat.S_ISLNK(state.st_mode):
             raise PermissionError(errno.EPERM, "it is a link", name)
         descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        if folder.at is not None and is_shared(os.stat(folder.at)) and _is_foreign(descriptor):
+        if folder.at is not None and is_shared(folder.at) and _is_foreign(descriptor):
             os.close(descriptor)
             reason = "it belongs to another user, or is another file as well"
             raise PermissionError(errno.EPERM, reason, name)

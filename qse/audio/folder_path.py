@@ -140,7 +140,7 @@ def _followed(
     own = state.st_uid in trusted
     if not closed and not own:
         raise PermissionError(errno.EPERM, f"{place} is a link that another user made", place)
-    if not closed and not reading and (inside.st_uid not in trusted or is_open(inside)):
+    if not closed and not reading and (inside.st_uid not in trusted or is_open(folder.at)):  # type: ignore[arg-type]
         fault = f"{place} is a link in a folder where others can exchange it"
         raise PermissionError(errno.EPERM, fault, place)
     return Path(os.readlink(name, dir_fd=folder.at))

@@ -1,5 +1,6 @@
 """Make folders for temporary files that only this user can read, write or replace."""
 
+import errno
 import os
 import stat
 import tempfile
@@ -10,7 +11,9 @@ from pathlib import Path
 from threading import Lock
 
 from ..errors import QseError
+from .file_mode import ACL
 
+Folder = Path | str | int  # a path, or a descriptor
 OPENING = Lock()  # TMPDIR is that of the whole process
 
 
@@ -22,7 +25,7 @@ def private_folder() -> Iterator[Path]:
     folder that is not sticky may rename what is in it.
     """
     place = tempfile.gettempdir()
-    if is_open(os.stat(place)):
+    if is_open(place):
         raise QseError(
             f"{place} can be written by others, who could exchange temporary files there: "
             "name another folder by TMPDIR"
@@ -50,23 +53,40 @@ def unseen_temporary(subtype: str) -> Iterator[None]:
                 os.environ["TMPDIR"] = former
 
 
-def is_shared(state: os.stat_result) -> bool:
-    """Return whether others may make files in a folder with this status: its owner, if that is
-    neither this user nor root, or several."""
+def is_shared(folder: Folder) -> bool:
+    """Return whether others may make files in a folder: its owner, if that is neither this user nor
+    root, or several."""
     if os.name == "nt":
         return False
-    return state.st_uid not in (0, os.geteuid()) or _is_of_several(state)
+    return os.stat(folder).st_uid not in (0, os.geteuid()) or _is_of_several(folder)
 
 
-def _is_of_several(state: os.stat_result) -> bool:
-    of_group = state.st_mode & stat.S_IWGRP and not _is_of_user_alone(state.st_gid)
-    return bool(state.st_mode & stat.S_IWOTH or of_group)
+def _is_of_several(folder: Folder) -> bool:
+    state = os.stat(folder)
+    if state.st_mode & stat.S_IWOTH:
+        return True
+    if not state.st_mode & stat.S_IWGRP:
+        return False
+    # with a list of people (ACL), these bits are those of all of them
+    return not _is_of_user_alone(state.st_gid) or _has_list(folder)
+
+
+def _has_list(folder: Folder) -> bool:
+    if not hasattr(os, "listxattr"):
+        return False
+    # a descriptor that is none to read from has no attributes itself
+    named = f"/proc/self/fd/{folder}" if isinstance(folder, int) else folder
+    try:
+        return ACL in os.listxattr(named)
+    except OSError as error:
+        return error.errno != errno.ENOTSUP
 
 
 @cache
 def _is_of_user_alone(group: int) -> bool:
     """Return whether a group is that which systems make for each user: of the same name, and
-    without others in it. The main group of a user may be that of all, as users or staff."""
+    without others in it, nor as their main group. That of a user may be that of all, as users or
+    staff."""
     import grp
     import pwd
 
@@ -75,13 +95,15 @@ def _is_of_user_alone(group: int) -> bool:
         found = grp.getgrgid(group)
     except KeyError:
         return False
-    return found.gr_name == user and set(found.gr_mem) <= {user}
+    mainly = {each.pw_name for each in pwd.getpwall() if each.pw_gid == group}
+    return found.gr_name == user and mainly | set(found.gr_mem) <= {user}
 
 
-def is_open(state: os.stat_result) -> bool:
-    """Return whether several, and not its owner alone, may rename what is in a folder with this
-    status."""
-    return os.name != "nt" and _is_of_several(state) and not state.st_mode & stat.S_ISVTX
+def is_open(folder: Folder) -> bool:
+    """Return whether several, and not its owner alone, may rename what is in a folder."""
+    if os.name == "nt" or os.stat(folder).st_mode & stat.S_ISVTX:
+        return False
+    return _is_of_several(folder)
 
 
 def is_exchangeable(path: Path) -> bool:
@@ -95,6 +117,7 @@ def is_exchangeable(path: Path) -> bool:
             state = os.lstat(place)
         except FileNotFoundError:
             continue
-        if state.st_uid not in trusted or (place != path and is_open(state)):
+        is_link = stat.S_ISLNK(state.st_mode)
+        if state.st_uid not in trusted or (place != path and (is_link or is_open(place))):
             return True
     return False

@@ -2,12 +2,12 @@
 
 import os
 import stat
-import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
+from people_lists import NOBODY, acl
 
 torch = pytest.importorskip("torch")
 
@@ -194,18 +194,6 @@ def test_cache_of_a_file_that_others_exchange_while_it_is_read(tmp_path, monkeyp
         cache.corpus([path, noise(tmp_path / "b.wav")])
         assert of_others.read() == b"" != before
     assert mode(tmp_path / "cache.int16") == 0o600
-
-
-def acl(path: Path, *lines: tuple[int, int, int]) -> None:
-    """Give a file a list of people: whom a line is about, permissions, and number."""
-    held = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *line) for line in lines)
-    try:
-        os.setxattr(path, "system.posix_acl_access", held)
-    except (OSError, AttributeError):
-        pytest.skip("the file system has no such lists")
-
-
-NOBODY = 0xFFFFFFFF
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from noisy_files import make
+from people_lists import NOBODY, acl
 from qse_cli.pipe import pipe_job
 
 from qse.audio import held_folder, private_folder
@@ -119,13 +120,20 @@ def test_group_of_several_users_may_write(tmp_path):
     own = os.getegid()
     try:
         os.setegid(100)
-        assert private_folder.is_shared(folder.stat())
+        assert private_folder.is_shared(folder)
         with pytest.raises(PermissionError, match="another user"):
             open_to_append(folder / "out.jsonl", source=None)
     finally:
         os.setegid(own)
     os.chown(folder, 0, 0)
-    assert not private_folder.is_shared(folder.stat())
+    assert not private_folder.is_shared(folder)
+    acl(folder, (1, 7, NOBODY), (2, 7, OTHER), (4, 5, NOBODY), (16, 7, NOBODY), (32, 5, NOBODY))
+    # the bits of the group are now those of all whom this list names
+    assert private_folder.is_shared(folder) and private_folder.is_open(folder)
+    link = folder / "link"
+    link.symlink_to(tmp_path)
+    with pytest.raises(PermissionError, match="others can exchange it"):
+        open_to_append(link / "out.jsonl", source=None)
 
 
 def test_copy_of_standard_input_is_not_for_another_group(tmp_path, monkeypatch):
@@ -137,3 +145,18 @@ def test_copy_of_standard_input_is_not_for_another_group(tmp_path, monkeypatch):
         job = pipe_job(["-"], str(tmp_path / "out.wav"), tmp_path, overwrite=False)
     assert job.source.read_bytes() == path.read_bytes()
     assert job.source.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("name", "main", "alone"), [("other", 0, False), ("other", 5, True)])
+def test_group_that_is_the_main_one_of_another_user(tmp_path, monkeypatch, name, main, alone):
+    """Such users are not named among its members."""
+    import pwd
+
+    other = pwd.struct_passwd((name, "x", OTHER, main, "", "/", "/bin/sh"))
+    users = [*pwd.getpwall(), other]
+    monkeypatch.setattr(pwd, "getpwall", lambda: users)
+    private_folder._is_of_user_alone.cache_clear()
+    try:
+        assert private_folder._is_of_user_alone(0) is alone
+    finally:
+        private_folder._is_of_user_alone.cache_clear()
