@@ -12,7 +12,7 @@ import soundfile
 torch = pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 
-from qse.audio import replaced_folder
+from qse.audio import atomic_write, replaced_folder
 from qse.audio.atomic_write import open_to_append, remove
 from qse.corpus_cleaning import journal
 from qse.corpus_cleaning.journal import Journal
@@ -339,3 +339,19 @@ def test_a_file_of_another_user_that_is_more_readable_is_replaced_by_a_copy(shar
         file.write(b"b")
     state = path.stat()
     assert (state.st_uid, state.st_mode & 0o777, path.read_text()) == (os.geteuid(), 0o600, "ab")
+
+
+def test_a_copy_exchanged_before_it_is_opened(shared, precious, monkeypatch):
+    (path := shared / "out.jsonl").write_text("public\n")
+    path.chmod(0o644)
+    precious.chmod(0o600)
+
+    def exchanged(step):
+        if step == "copied":
+            path.unlink()
+            path.touch()
+            os.chown(path, 12345, 12345)
+
+    monkeypatch.setattr(atomic_write, "step", exchanged)
+    with pytest.raises(PermissionError, match="another user"):
+        open_to_append(path, source=precious)

@@ -118,20 +118,29 @@ def open_to_append(path: Path, *, source: Source | None, is_named: bool = False)
     there: of another user, or with a second name.
     """
     with target_folder(path, is_named) as (folder, name):
-        state = folder.state(name)
-        if state and stat.S_ISLNK(state.st_mode):
-            raise PermissionError(errno.EPERM, "it is a link", name)
-        descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        if folder.at is not None and is_shared(folder.at) and _is_foreign(descriptor):
-            os.close(descriptor)
-            reason = "it belongs to another user, or is another file as well"
-            raise PermissionError(errno.EPERM, reason, name)
-        if source and is_wider(descriptor, source):
-            os.close(descriptor)
+        file = _opened_to_append(folder, name)
+        if source and is_wider(file.fileno(), source):
+            file.close()
             _replace_by_copy(folder, name, source)
-            descriptor = folder.open(name, os.O_WRONLY | os.O_APPEND)
-        elif not os.fstat(descriptor).st_size:
-            set_mode(descriptor, None, source)
+            step("copied")
+            file = _opened_to_append(folder, name)
+            if is_wider(file.fileno(), source):
+                file.close()
+                raise PermissionError(errno.EPERM, "it was exchanged", name)
+        elif not os.fstat(file.fileno()).st_size:
+            set_mode(file.fileno(), None, source)
+    return file
+
+
+def _opened_to_append(folder: HeldFolder, name: str) -> IO[bytes]:
+    state = folder.state(name)
+    if state and stat.S_ISLNK(state.st_mode):
+        raise PermissionError(errno.EPERM, "it is a link", name)
+    descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    if folder.at is not None and is_shared(folder.at) and _is_foreign(descriptor):
+        os.close(descriptor)
+        reason = "it belongs to another user, or is another file as well"
+        raise PermissionError(errno.EPERM, reason, name)
     return os.fdopen(descriptor, "ab")
 
 
