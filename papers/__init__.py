@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from qse.audio.folder_path import make_folder
 from qse.errors import QseError, UsageError
 
 EXPERIMENTS = {
@@ -47,7 +48,7 @@ def experiment(name: str, out: Path, changes: Sequence[str] = (), full: bool = F
     values = configuration.overridden(settings.FULL if full else {}, list(changes))
     chosen = configuration.build(settings, values, f"experiment {name}: ")
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
     except OSError as error:
         raise QseError(
             f"{out}: cannot make this folder ({error.strerror}); name another with --out"

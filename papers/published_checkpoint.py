@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from qse.audio.atomic_write import write_text
+from qse.audio.folder_path import make_folder
 from qse.errors import QseError, UsageError
 from qse.model_folder import CONFIG, WEIGHTS
 from qse.networks import build_network
@@ -55,7 +56,7 @@ class PublishedCheckpoint(Experiment):
                 f"{self.file}: not a checkpoint of the published network, whose weights have other "
                 f"names or shapes: {first[:200]}"
             ) from error
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         write_text(out / CONFIG, tomli_w.dumps({"model": model_table(network)}), source=None)
         save(out / WEIGHTS[0], network.state_dict(), {}, Path(self.file))
         return (

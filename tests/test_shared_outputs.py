@@ -14,6 +14,7 @@ pytest.importorskip("matplotlib")
 
 from qse.audio import atomic_write, replaced_folder
 from qse.audio.atomic_write import open_to_append, remove
+from qse.audio.folder_path import make_folder
 from qse.corpus_cleaning import journal
 from qse.corpus_cleaning.journal import Journal
 from qse.corpus_cleaning.manifest import dump
@@ -23,7 +24,7 @@ from qse.data.cached_corpus import CorpusCache
 from qse.data.mix_config import MixConfig
 from qse.data.pair_folder import mix_pairs
 from qse.errors import QseError
-from qse.evaluate.store import Store
+from qse.evaluate.store import Store, claimed
 from qse.export.target import model_target
 from qse.train.training_log import MetricsLog
 
@@ -146,10 +147,35 @@ def test_events(shared, tmp_path):
     with pytest.raises(PermissionError, match="a link that another user made"):
         MetricsLog(shared, tensorboard=True).add("train", {"step": 1, "loss": 0.5})
     os.chown(shared / "tensorboard", 0, 0, follow_symlinks=False)
+    with pytest.raises(PermissionError, match="others can exchange it"):
+        MetricsLog(shared, tensorboard=True).add("train", {"step": 1, "loss": 0.5})
     shared.chmod(0o755)
     with pytest.raises(PermissionError, match="it is a link"):
         MetricsLog(shared, tensorboard=True).add("train", {"step": 1, "loss": 0.5})
     assert not list(elsewhere.iterdir())
+    (shared / "tensorboard").unlink()
+    (shared / "tensorboard").mkdir()
+    (shared / "tensorboard").chmod(0o777)  # where others can put links of the names of events
+    with pytest.raises(PermissionError, match="others write it"):
+        MetricsLog(shared, tensorboard=True).add("train", {"step": 1, "loss": 0.5})
+
+
+def test_folders_are_made_through_no_link_of_others(shared, tmp_path):
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    foreign(shared / "link", elsewhere)
+    with pytest.raises(PermissionError, match="a link that another user made"):
+        make_folder(shared / "link" / "new" / "inner")
+    with pytest.raises(QseError, match="a link that another user made"):
+        claimed(shared / "link" / "new")
+    assert not list(elsewhere.iterdir())
+
+
+def test_folders_of_outputs_are_made_so():
+    """Elsewhere they are private ones, or those of the user for caches and settings."""
+    private = {"replaced_folder.py", "folder_path.py", "compiled.py", "marks.py", "service.py"}
+    package = Path(replaced_folder.__file__).parents[1]
+    found = {path.name for path in package.rglob("*.py") if ".mkdir(" in path.read_text()}
+    assert found <= private | {"pair_folder.py"}
 
 
 def test_cache_of_a_corpus(shared, precious, tmp_path, monkeypatch):

@@ -70,6 +70,12 @@ def entered_folder(path: Path, make: bool = False) -> Iterator[HeldFolder]:
         yield folder
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it that are missing; see `held_folder`."""
+    with entered_folder(path, make=True):
+        pass
+
+
 def open_named(path: str, flags: int) -> int:
     """Open an output that a person has named, to read what is to be continued or replaced: an
     opener for `open`. Raises OSError as `held_folder`, and for what is no regular file."""

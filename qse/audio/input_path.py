@@ -28,10 +28,10 @@ def identity(folder: Path) -> Identity:
 def held_input(path: Path, name: str, inside: Identity | None = None) -> Iterator[Path]:
     """Yield a path by which `path` is read, decided once, when the file is opened here.
 
-    Where nobody else can exchange a name on the way, that is `path` itself; else, on Linux, a link
-    of the same suffix to the open file. name: of the file in messages. inside: the folder in which
-    it must lie. Raises QseError if it does not, if a link on the way is another user's in a folder
-    that several can write, and as `check_file`.
+    Where nobody else can exchange a name on the way, and it leads through no link, that is `path`
+    itself; else, on Linux, a link of the same suffix to the open file. name: of the file in
+    messages. inside: the folder in which it must lie. Raises QseError if it does not, if a link on
+    the way is another user's in a folder that several can write, and as `check_file`.
     """
     if not HAS_DESCRIPTORS:
         yield path
@@ -49,7 +49,8 @@ def held_input(path: Path, name: str, inside: Identity | None = None) -> Iterato
                 raise QseError(f"{name} leads to a file outside the folder that was named")
             read = path
             Sources.opened(path, descriptor)
-            if not _is_private(folder, last):
+            is_direct = folder.path / last == Path(os.path.abspath(path))  # or behind a link
+            if not (is_direct and _is_private(folder, last)):
                 read = _link_to(descriptor, path, stack)
         except FileNotFoundError as error:
             raise QseError(f"{name}: no such file") from error

@@ -24,7 +24,7 @@ from typing import IO
 from ..audio.atomic_write import atomic_path, open_to_append
 from ..audio.claim import lock, open_lock
 from ..audio.file_mode import Sources
-from ..audio.folder_path import held_folder, open_named
+from ..audio.folder_path import held_folder, make_folder, open_named
 from ..errors import QseError, UsageError
 from .manifest import KEY, PATH, Entry, Recording, dump, parse
 from .marks import Marks
@@ -62,7 +62,7 @@ class Journal:
         self._sources = [source] if source else []
         self._overwrite = overwrite
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             self._lock = _locked(path)
             self._marks = Marks(self._lock)
             entries = self._load()

@@ -19,7 +19,7 @@ from pathlib import Path
 from ..audio.atomic_write import remove
 from ..audio.claim import held
 from ..audio.file_mode import Sources
-from ..audio.folder_path import entered_folder
+from ..audio.folder_path import entered_folder, make_folder
 from ..errors import QseError, UsageError
 from ..stop_signals import put_off
 from . import bundle_part, bundle_recordings
@@ -91,7 +91,7 @@ def pack(
 
 def _claimed(out: Path) -> ExitStack:
     """Make a folder and claim it until the end of the context."""
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     cure = "wait for its end, or name another folder"
     return held(out / "bundle", UsageError(f"{out}: another process packs there; {cure}"))
 

@@ -24,7 +24,7 @@ from torch import Tensor
 from ..audio.atomic_write import open_to_append, remove, write_text
 from ..audio.claim import claim_in_turn
 from ..audio.file_mode import Sources
-from ..audio.folder_path import open_found
+from ..audio.folder_path import make_folder, open_found
 from ..audio.held_file import last_change
 from ..errors import QseError
 from .bandwidth import bandwidth
@@ -107,7 +107,7 @@ class CorpusCache:
         try:
             index = self.index()
             if any(map(index.lacks, files)):
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(self.path.parent)
                 with claim_in_turn(self._samples):
                     index = self.index()  # another process may have written it
                     faults = self._write(index, files, progress)

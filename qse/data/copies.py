@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..audio.atomic_write import atomic_path
 from ..audio.file_mode import Sources
+from ..audio.folder_path import make_folder
 from ..audio.writer import check_written
 from ..errors import QseError
 from ..user_folders import cache_folder
@@ -74,7 +75,7 @@ def _copy(path: Path, root: Path) -> Path:
     except QseError:
         return path
     try:
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(copy.parent)
         with atomic_path(copy, source=source) as beside:
             converted = soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ")
             soundfile.write(beside, converted, SAMPLE_RATE, format="WAV")

@@ -22,7 +22,7 @@ import soxr
 from ..audio.atomic_write import atomic_path, open_to_append, remove, write_text
 from ..audio.claim import claim_in_turn
 from ..audio.file_mode import Readers
-from ..audio.folder_path import open_found
+from ..audio.folder_path import make_folder, open_found
 from ..audio.opus import to_int16
 from ..bounded_text import read_text
 from ..machine import cores
@@ -109,7 +109,7 @@ class DecodedParts:
 
         Raises Refused if it is damaged, which leaves everything as it was, OSError for a full disk.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         with claim_in_turn(self.folder / "parts"):
             if part.identity in self.found():
                 return False

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..audio.atomic_write import atomic_path
 from ..audio.file_mode import Source
+from ..audio.folder_path import make_folder
 from ..errors import QseError
 from ..extras import need
 from .metrics import METRICS
@@ -135,7 +136,7 @@ def _save(figure: Any, path: Path, source: Source | None = None, overwrite: bool
     if path.suffix.lower() != ".png":
         raise QseError(f"{path}: a picture is a PNG; name one that ends in .png")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with atomic_path(path, overwrite, source=source) as part:
             figure.savefig(part, dpi=150, format="png")
     except OSError as error:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..audio.atomic_write import atomic_path, open_to_append, remove, write_text
 from ..audio.claim import held
-from ..audio.folder_path import open_found
+from ..audio.folder_path import make_folder, open_found
 from ..bounded_text import Opener, read_table_text, read_text
 from ..errors import QseError
 
@@ -202,7 +202,7 @@ def claimed(folder: Path) -> AbstractContextManager:
     Raises QseError while another process has it, and where the folder cannot be made.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as reason:
         raise QseError(f"{folder} cannot be created: {reason}; name another one") from reason
     taken = QseError(f"{folder}: another process evaluates into it; wait for its end")

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import config as configuration
 from ..audio.atomic_write import write_text
+from ..audio.folder_path import make_folder
 from ..bounded_text import Opener
 from ..data.mix_config import MixConfig
 from ..data.open_sources import CORPORA, CorpusName
@@ -75,7 +76,7 @@ def write_config(path: Path, config: RunConfig, network: Network, overwrite: boo
     tables["model"] = {"network": config.model["network"], **asdict(network.config)}
     text = tomli_w.dumps(tables)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if not overwrite and path.exists():
             if not _holds(path, text):
                 raise QseError(f"{path}: would be replaced; name another folder, or delete it")

@@ -16,6 +16,7 @@ import torch
 
 from ..audio.claim import held
 from ..audio.file_mode import restrict
+from ..audio.folder_path import make_folder
 from ..data import open_sources
 from ..data.bundle_source import Say
 from ..data.datasets import Stages
@@ -105,7 +106,7 @@ def _claimed(run: Path) -> ExitStack:
     cure = "wait for its end, or name another folder"
     taken = UsageError(f"{run}: another training writes to it; {cure}")
     try:
-        run.mkdir(parents=True, exist_ok=True)
+        make_folder(run)
         return held(run / run.name, taken)
     except OSError as error:
         cause = f"cannot write there ({error.strerror})"

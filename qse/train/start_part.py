@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ..audio.file_mode import Sources
-from ..audio.folder_path import entered_folder
+from ..audio.folder_path import entered_folder, make_folder
 from ..audio.writer import atomic_target
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, CONFIG, weights_of
@@ -45,7 +45,7 @@ def written(
     where there are no weights, or wheels cannot be made.
     """
     with _start_files(start) as found:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with _packed(path, found, python_version, overwrite):
             yield
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..audio.atomic_write import atomic_path, remove
-from ..audio.folder_path import held_folder, open_found
+from ..audio.folder_path import make_folder, open_found
+from ..audio.private_folder import is_exchangeable
 from ..bounded_text import Opener, read_table_text
 from ..errors import QseError
 from ..extras import need
@@ -200,9 +201,9 @@ class MetricsLog:
 
         if self._events is None:  # hides the events after the step where the run resumed
             folder = self.folder / "tensorboard"
-            with held_folder(folder / "events", make=True):  # through no link of somebody else
-                if folder.is_symlink():  # nor through one that nobody has named
-                    raise PermissionError(errno.EPERM, "it is a link", str(folder))
+            make_folder(folder)  # through no link of somebody else
+            if folder.is_symlink() or is_exchangeable(folder / "events"):  # a name to be guessed
+                raise PermissionError(errno.EPERM, "it is a link, or others write it", str(folder))
             self._events = SummaryWriter(folder, purge_step=self._done + 1)
         for name, value in row.items():
             if name != "step":

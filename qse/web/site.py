@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import __version__
 from ..audio.atomic_write import atomic_path
-from ..audio.folder_path import link_below
+from ..audio.folder_path import link_below, make_folder
 from ..errors import QseError
 from ..model_folder import TALKER_GRAPH
 from ..runtime.bands import FULL_BAND
@@ -166,7 +166,7 @@ def write_site(site: Site, folder: Path) -> None:
         target = folder / name
         if link := link_below(folder, target):
             raise QseError(f"{link} is a link: remove it, or name an empty or a new folder")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         try:
             with atomic_path(target, overwrite=is_export, source=None) as part:
                 part.write_bytes(content)

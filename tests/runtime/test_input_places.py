@@ -109,6 +109,18 @@ def test_relative_path_in_a_folder_that_cannot_be_entered_from_the_top(tmp_path,
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
+def test_file_behind_a_link_is_read_as_it_was_opened(private, tmp_path):
+    """Others may exchange the link, although they cannot exchange the file."""
+    (shared := tmp_path / "shared").mkdir()
+    shared.chmod(0o777)
+    public = make(tmp_path / "public.wav", 16000)
+    (link := shared / "a.wav").symlink_to(public)
+    with held_input(link, "a.wav") as read:
+        link.unlink()
+        link.symlink_to(private / "secret.wav")
+        assert read.read_bytes() == public.read_bytes()
+
+
 def test_group_of_several_users_may_write(tmp_path):
     """The main group of a user may be that of all; only a group of the user's own name is alone."""
     folder = tmp_path / "shared"
