@@ -23,7 +23,7 @@ from .loudness import is_loudness
 from .metadata_names import lost_beside, lost_names
 from .mp4 import form_options
 from .probe import LEAST, Media, Track
-from .subtitles import subtitle_options
+from .subtitles import name_options, subtitle_options
 from .suffixes import MEDIA, MediaForm
 from .tag_texts import recoded_options
 from .time_stamps import CLOSING, all_tracks
@@ -78,7 +78,7 @@ def write_media(
     enhanced = {sound.number: place for place, sound in enumerate(sounds, start=1)}
     for number, track in enumerate(media.tracks):
         options += _track(number, track, enhanced.get(number), form, kbit)
-    options += subtitle_options(media.subtitles, form)
+    options += subtitle_options(media.subtitles, form, media.subtitle_names)
     # behind all others: since version 7, ffmpeg writes packets into those in front of coded sound
     options += _attachments(source.path, media, form, folder)
     dropped = list(filter(is_loudness, {**_first(media), **media.tags}))
@@ -174,9 +174,7 @@ def _track(
     for name in track.tags:
         if is_loudness(name):
             described += [f"-metadata:s:a:{number}", f"{name}="]
-    if track.name:  # MP4 holds it as handler_name, Matroska as title
-        described += [f"-metadata:s:a:{number}", f"handler_name={track.name}"]
-        described += [f"-metadata:s:a:{number}", f"title={track.name}"]
+    described += name_options("a", number, track.name)
     origin = f"0:a:{number}" if place is None else f"{place}:a"
     if place is None and track.codec.startswith(form.copied):
         return ["-map", origin, f"-c:a:{number}", "copy", *described]
@@ -204,6 +202,9 @@ def _pictures(media: Media, form: MediaForm) -> list[str]:
             options += ["-map", "-0:V?"]  # covers alone
         if form.is_video or not media.pictures:
             options += _described("v", media.pictures + (media.covers if with_covers else 0))
+            # covers may stand before pictures
+            for number, name in enumerate(() if media.covers else media.picture_names):
+                options += name_options("v", number, name)
     return options
 
 

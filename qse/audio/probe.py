@@ -81,6 +81,7 @@ class Media:
     seconds, of its time stamps. shown_from, shown_until: seconds after that, of the first and the
     last picture. copied: numbers, among all tracks, of those with pictures or sound of which
     ffprobe finds what it takes to copy them. recoded: tags whose bytes in the file are not UTF-8.
+    picture_names, subtitle_names: as `Track.name`.
     """
 
     tracks: list[Track]
@@ -98,6 +99,8 @@ class Media:
     shown_until: float = 0.0
     copied: tuple[int, ...] = ()
     recoded: dict[str, str] = field(default_factory=dict)
+    picture_names: tuple[str, ...] = ()
+    subtitle_names: tuple[str, ...] = ()
 
     @property
     def others(self) -> str | None:
@@ -143,13 +146,14 @@ def _media(found: dict[str, Any]) -> Media:
     has_own = bool(form.get("tags"))  # in Ogg, tags of the file are those of a track
     sounds = [stream for stream in streams if kind_of(stream) == "audio"]
     moving = moving_among(streams)
+    texts = [stream for stream in streams if kind_of(stream) == "subtitle"]
     return Media(
         tracks=[_track(stream, has_own, begin) for stream in sounds],
         tags=joined(once(tags_in(form))),
         chapters=[_chapter(chapter, begin) for chapter in found.get("chapters", [])],
         covers=covers,
         pictures=counts["video"] - covers,
-        subtitles=tuple(coding_of(stream) for stream in streams if kind_of(stream) == "subtitle"),
+        subtitles=tuple(map(coding_of, texts)),
         attachments=counts["attachment"],
         data=sum(map(is_data, streams)),
         seconds=float(form.get("duration", 0)),
@@ -158,6 +162,8 @@ def _media(found: dict[str, Any]) -> Media:
         shown_from=shown_from(moving, begin),
         shown_until=shown_until(moving, begin),
         copied=tuple(number_in(stream, "index") for stream in streams if is_copied(stream)),
+        picture_names=tuple(_name(tags_in(stream)) for stream in moving),
+        subtitle_names=tuple(_name(tags_in(stream)) for stream in texts),
         recoded=recoded(form.get("tags") or (sounds[0].get("tags", {}) if sounds else {})),
     )
 

@@ -6,11 +6,22 @@ TEXTS = ("subrip", "text", "ass", "ssa", "mov_text", "webvtt")  # which ffmpeg t
 STYLED = ("ass", "ssa", "webvtt")  # with fonts, colours and places, which others lack
 
 
-def subtitle_options(codings: tuple[str, ...], form: MediaForm) -> list[str]:
+def name_options(kind: str, number: int, name: str) -> list[str]:
+    """Return the options for the name of a track, none without one: MP4 holds it as handler_name,
+    Matroska as title. kind: a, v or s."""
+    if not name:
+        return []
+    place = f"-metadata:s:{kind}:{number}"
+    return [place, f"handler_name={name}", place, f"title={name}"]
+
+
+def subtitle_options(
+    codings: tuple[str, ...], form: MediaForm, names: tuple[str, ...]
+) -> list[str]:
     """Return the options for the subtitles of ffmpeg's first input, with their names and languages;
     pictures that a form does not hold are left out.
 
-    codings: of the input, in its order.
+    codings, names: of the input, in its order.
     """
     options: list[str] = []
     count = 0
@@ -19,6 +30,7 @@ def subtitle_options(codings: tuple[str, ...], form: MediaForm) -> list[str]:
         if is_held or (form.subtitles and coding in TEXTS):
             options += ["-map", f"0:s:{number}", f"-map_metadata:s:s:{count}", f"0:s:s:{number}"]
             options += [f"-c:s:{count}", "copy" if is_held else form.subtitles[0]]
+            options += name_options("s", count, names[number])
             count += 1
     return options
 

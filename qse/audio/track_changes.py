@@ -41,6 +41,11 @@ def _lost(media: Media, result: Media) -> list[str]:
     """Return what some track of the result lacks that it had: sample rate, positions of its
     channels, name, language."""
     lost = {}
+    pictures = (media.picture_names, result.picture_names)
+    subtitles = (media.subtitle_names, result.subtitle_names)
+    for before, after in (pictures, subtitles):
+        if any(name and name != other for name, other in zip(before, after, strict=False)):
+            lost["name of a track"] = True
     for track, other in zip(media.tracks, result.tracks, strict=False):
         if other.sample_rate < track.sample_rate:
             lost[f"sample rate of {track.sample_rate} Hz, now {other.sample_rate} Hz"] = True

@@ -200,11 +200,15 @@ def test_subtitles_between_containers(here, command, source, coding, target, mad
     picture = "vp8" if target == "b.webm" else "mpeg4"
     inputs = ["-f", "lavfi", "-i", "testsrc=d=1:s=64x48:r=10", "-i", wav(here / "s.wav")]
     maps = ["-map", 0, "-map", 1, "-map", 2, "-c:v", picture, "-c:s", coding]
+    for kind in "vas":
+        maps += [f"-metadata:s:{kind}:0", "title=A", f"-metadata:s:{kind}:0", "handler_name=A"]
     ffmpeg(*inputs, "-i", "s.srt", *maps, source)
     status, out, err = command("denoise", source, "-o", target, "--json")
     assert status == 0 and json.loads(out)["lost"] == lost, err
     streams = probed(here / target)["streams"]
     assert [each["codec_name"] for each in streams if each["codec_type"] == "subtitle"] == [made]
+    of_name = "handler_name" if target in ("b.mp4", "b.mov") else "title"
+    assert [each["tags"].get(of_name) for each in streams] == ["A", "A", "A"]
     ffmpeg("-i", target, "-map", "0:s", "c.srt")
     begin, text = re.search(r"00:00:00,(\d+) --> .*\n(.*)", (here / "c.srt").read_text()).groups()
     assert text == "hello" and 200 <= int(begin) < 230  # and the delay of the encoders of sound
@@ -213,10 +217,11 @@ def test_subtitles_between_containers(here, command, source, coding, target, mad
 def test_subtitles_that_are_pictures():
     """WebM holds none; Matroska does."""
     codings = ("hdmv_pgs_subtitle", "subrip")
-    assert "0:s:0" not in subtitle_options(codings, MEDIA["webm"])
+    names = ("", "")
+    assert "0:s:0" not in subtitle_options(codings, MEDIA["webm"], names)
     assert lost_subtitles(codings, ("webvtt",)) == ["subtitles"]
-    assert "0:s:0" in subtitle_options(codings, MEDIA["mkv"])
-    assert subtitle_options(codings, MEDIA["m4a"]) == []
+    assert "0:s:0" in subtitle_options(codings, MEDIA["mkv"], names)
+    assert subtitle_options(codings, MEDIA["m4a"], names) == []
 
 
 def test_attachments_come_back(here, command):
