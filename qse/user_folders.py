@@ -22,6 +22,11 @@ def user_folder(variable: str, usual: str) -> Path:
     return Path.home() / usual
 
 
+def compiled_folder() -> Path:
+    """Return the folder for code that PyTorch compiles. Raises QseError where there is none."""
+    return Path(os.path.realpath(user_folder("XDG_CACHE_HOME", ".cache"))) / "qse" / "compiled"
+
+
 def cache_folder() -> Path:
     """Return the folder for what qse can make again: the environment variable QSE_CACHE, else one
     in the user's folder for caches. Raises QseError where there is none."""

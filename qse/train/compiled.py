@@ -12,9 +12,9 @@ from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
 from ..audio.private_folder import is_exchangeable
 from ..errors import QseError
-from ..user_folders import user_folder
+from ..extras import COMPILED as CACHE
+from ..user_folders import compiled_folder, has_home
 
-CACHE = "TORCHINDUCTOR_CACHE_DIR"  # environment variable of PyTorch
 CURE = f"name a folder of your own by {CACHE}, or leave out train.compile"
 
 
@@ -24,17 +24,16 @@ def compile_in_place(network: nn.Module) -> None:
     Raises QseError where others could exchange the compiled code.
     """
     named = os.environ.get(CACHE)
-    if named is None:
+    if named is None or (has_home() and named == str(compiled_folder())):
         os.environ[CACHE] = str(_own_cache())
-    elif named == os.path.abspath(default_cache_dir()):
-        _check(Path(named))  # parts of PyTorch set it when they are imported, and keep to it
+    elif named == os.path.abspath(default_cache_dir()):  # PyTorch was imported before qse
+        _check(Path(named))
     network.compile()
 
 
 def _own_cache() -> Path:
     """Return a folder in the user's for caches, made if it is missing."""
-    home = user_folder("XDG_CACHE_HOME", ".cache")
-    folder = Path(os.path.realpath(home)) / "qse" / "compiled"
+    folder = compiled_folder()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
