@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Self
@@ -14,10 +15,11 @@ from .metadata_names import texts_of
 from .mp4_chunks import chunk_fault, ends_early
 from .mp4_fragments import Fragments
 from .mp4_items import copy_items, is_joined
+from .mp4_names import track_names, with_names
 from .mp4_tags import Item, items_in, repeated_values, unread
 from .mp4_times import PADDING, Tables, tables_of
 from .mp4_tracks import track_fault
-from .probe import Track
+from .probe import Media, Track
 from .suffixes import M4A, MediaForm
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class Mp4(Inspection):
     _fault: str | None = None
     _zeros = 0  # behind the last fragment
     _items: Sequence[Item] = ()
+    _names: Sequence[tuple[bytes, str]] = ()  # kinds and names of tracks
     _tables: Mapping[int, Tables] = MappingProxyType({})
     _cut: frozenset[int] = frozenset()  # numbers of tracks that reach behind the end
 
@@ -52,6 +55,7 @@ class Mp4(Inspection):
     def of(cls, path: Path, kind: str | None, file: IO[bytes], head: bytes) -> Self:
         found = super().of(path, kind, file, head)
         found._items = items_in(file)
+        found._names = track_names(file)
         found._tables = tables_of(file)
         # of HE-AAC, ffmpeg counts the samples that it leaves out at half their rate
         found.has_times = not any(tables.tagged for tables in found._tables.values())
@@ -63,6 +67,11 @@ class Mp4(Inspection):
             found._fault = track_fault(file) or chunk_fault(file) or fragments.damage()
             found._zeros = fragments.zeros
         return found
+
+    @cached_property
+    def media(self) -> Media | None:
+        found = super().media
+        return with_names(found, self._names) if found else None
 
     def skipped_damage(self, sample_rate: int) -> str | None:
         if any(tables.has_unknown_edits for tables in self._tables.values()):

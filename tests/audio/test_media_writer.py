@@ -214,6 +214,22 @@ def test_subtitles_between_containers(here, command, source, coding, target, mad
     assert text == "hello" and 200 <= int(begin) < 230  # and the delay of the encoders of sound
 
 
+@pytest.mark.parametrize("target", ["b.mp4", "b.mkv"])
+def test_names_that_ffmpeg_writes_into_mp4(here, command, target):
+    """It writes those of tracks of Matroska as atoms that older versions do not read."""
+    (here / "s.srt").write_text("1\n00:00:00,200 --> 00:00:00,900\nhello\n")
+    recording(here / "s.mkv")
+    inputs = ["-i", "s.mkv", "-i", "s.srt", "-map", 0, "-map", 1, "-map_metadata:s", -1]
+    maps = ["-metadata:s:v:0", "title=Camera", "-metadata:s:s:0", "title=Signs"]
+    maps += ["-metadata:s:a:0", "title=One", "-metadata:s:a:2", "title=Three"]
+    ffmpeg(*inputs, "-c:v", "copy", "-c:a", "aac", "-c:s", "mov_text", *maps, "a.mp4")
+    status, out, err = command("denoise", "a.mp4", "-o", target, "--json")
+    assert status == 0 and json.loads(out)["lost"] == [], err
+    of_name = "handler_name" if target == "b.mp4" else "title"
+    names = [each["tags"].get(of_name) for each in probed(here / target)["streams"]]
+    assert (names[0], names[1], names[3], names[4]) == ("Camera", "One", "Three", "Signs")
+
+
 def test_subtitles_that_are_pictures():
     """WebM holds none; Matroska does."""
     codings = ("hdmv_pgs_subtitle", "subrip")
