@@ -3,6 +3,8 @@ one value or several (the specification of Hydrogenaudio)."""
 
 from dataclasses import dataclass
 
+from .tag_texts import from_bytes
+
 MARK = b"APETAGEX"
 EDGE = 32  # bytes of the header, which may be missing, and of the footer
 HEADED = 0x80  # in the last byte of the flags of both: there is a header
@@ -25,7 +27,7 @@ class Item:
         if self.data[4] & KIND:
             return []
         value = self.data[8 + len(self.name) + 1 :]
-        return value.decode("utf-8", "replace").split("\0", MOST_TEXTS)
+        return from_bytes(value).split("\0", MOST_TEXTS)
 
 
 def items_in(back: bytes) -> list[Item]:

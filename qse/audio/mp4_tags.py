@@ -8,6 +8,7 @@ from typing import IO
 
 from .loudness import is_loudness
 from .mp4_items import GAPLESS, HEAD, free_name, items_of
+from .tag_texts import from_bytes
 
 MOST_VALUES = 100  # of an item
 TEXTS = {1: "utf-8", 2: "utf-16-be"}  # codings, by the kind of a value
@@ -61,6 +62,6 @@ def _values(item: bytes) -> Iterator[str]:
             kind = int.from_bytes(item[at + 8 : at + 12], "big")
             value = item[at + 16 : at + size]
             number = str(int.from_bytes(value[:8], "big"))
-            text = value.decode(TEXTS[kind], "replace") if kind in TEXTS else number
+            text = from_bytes(value, TEXTS[kind]) if kind in TEXTS else number
             yield text.strip()
         at += size

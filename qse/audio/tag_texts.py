@@ -3,13 +3,13 @@
 ffmpeg copies their bytes, also into formats that hold nothing but UTF-8.
 """
 
-LONGEST = 1 << 14  # characters that fit into a command line
+LONGEST = 1 << 15  # characters that fit into a command line
 
 
-def from_bytes(text: bytes) -> str:
-    """Return a text that is UTF-8, or Windows-1252 otherwise."""
+def from_bytes(text: bytes, coding: str = "utf-8") -> str:
+    """Return a text that is in this coding, or Windows-1252 otherwise."""
     try:
-        return text.decode()
+        return text.decode(coding)
     except UnicodeDecodeError:
         return text.decode("cp1252", "replace")
 
@@ -25,13 +25,16 @@ def recoded(tags: dict[str, str]) -> dict[str, str]:
 
 
 def recoded_options(tags: dict[str, str], option: str = "-metadata") -> list[str]:
-    """Return the options with which ffmpeg writes these texts; it leaves out very long ones.
+    """Return the options with which ffmpeg writes these texts; those that are too long for a
+    command line, together with others, are left out.
 
     option: of the place to which they go.
     """
     options = []
+    left = LONGEST
     for name, text in tags.items():
-        options += [option, f"{name}={text if len(text) <= LONGEST else ''}"]
+        left -= len(text)
+        options += [option, f"{name}={text if left >= 0 else ''}"]
     return options
 
 

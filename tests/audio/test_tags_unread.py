@@ -9,6 +9,7 @@ import pytest
 from tagged_files import ffmpeg, needs_ffmpeg, wav, with_chunks
 
 from qse.audio.matroska_names import unread_names
+from qse.audio.tag_texts import recoded_options
 
 mutagen = pytest.importorskip("mutagen")
 from mutagen import apev2, asf, flac, id3, mp4, oggopus
@@ -190,3 +191,18 @@ def test_id3v1_behind_other_tags(here, command):
     for target in ("b.flac", "b.m4a"):
         assert lost(command, "a.mp3", target).startswith(" a.mp3: artist of ID3v1\n")
     assert lost(command, "a.mp3", "b.mp3") == ""
+
+
+def test_items_of_m4a_that_are_not_utf_8(here, command):
+    """They are read, and were named as lost."""
+    ffmpeg("-i", wav(here / "s.wav"), "-metadata", "title=Caf--", "a.m4a")
+    data = (here / "a.m4a").read_bytes()
+    (here / "a.m4a").write_bytes(data.replace(b"Caf--", "Café!".encode("latin-1")))
+    assert lost(command, "a.m4a", "b.flac") == ""
+    assert flac.FLAC(here / "b.flac")["title"] == ["Café!"]
+
+
+def test_many_long_texts_that_are_not_utf_8():
+    """A command line has a limit for all of its words together."""
+    options = recoded_options({str(number): 10_000 * "é" for number in range(300)})
+    assert len(options) == 600 and len("".join(options)) < 100_000
