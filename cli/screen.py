@@ -152,9 +152,9 @@ def _panel(running: "Running", lines: list[tuple[str, str]], seconds: float, wid
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    _add_device(table, "input", now.noisy.dbfs, printable(now.source.name), width)
+    _add_device(table, "input", now.noisy.dbfs, now.source.name, width)
     for name in [speaker.name for speaker in now.speakers] or [""]:
-        _add_device(table, "output", now.enhanced.dbfs, printable(name), width)
+        _add_device(table, "output", now.enhanced.dbfs, name, width)
     table.add_row("removed", _removed(now))
     heard = now.speech.heard
     lamp, dark = "●·" if _is_unicode() else "*-"
@@ -207,11 +207,11 @@ def _add_device(table: "Table", label: str, dbfs: float, name: str, width: int) 
     length = max(8, min(24, width // 3))
     if width >= NARROW:
         meter = _meter(dbfs, length)
-        meter.append(f"  {name}")
+        meter.append(f"  {printable(name)}")
         table.add_row(label, meter)
         return
     table.add_row(label, _meter(dbfs, length))
-    table.add_row("", name)
+    table.add_row("", printable(name))
 
 
 def _meter(dbfs: float, length: int) -> "Text":

@@ -140,16 +140,18 @@ def _followed(
     place = str(folder.path / name)
     if links > MOST_LINKS:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), place)
+    at: int = folder.at  # type: ignore[assignment]
     trusted = (0, os.geteuid())
-    inside = os.stat(folder.at)  # type: ignore[arg-type]
-    closed = (reading or inside.st_uid in trusted) and not inside.st_mode & 0o022
+    inside = os.stat(at)
     own = state.st_uid in trusted
-    if not closed and not own:
+    closed = (reading or inside.st_uid in trusted) and not inside.st_mode & 0o022
+    is_followed = closed or (own and reading)
+    if not is_followed and not own:
         raise PermissionError(errno.EPERM, f"{place} is a link that another user made", place)
-    if not closed and not reading and (inside.st_uid not in trusted or is_open(folder.at)):  # type: ignore[arg-type]
+    if not is_followed and (inside.st_uid not in trusted or is_open(at)):
         fault = f"{place} is a link in a folder where others can exchange it"
         raise PermissionError(errno.EPERM, fault, place)
-    return Path(os.readlink(name, dir_fd=folder.at))
+    return Path(os.readlink(name, dir_fd=at))
 
 
 def link_below(folder: Path, target: Path) -> Path | None:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import IO
 
-from .mp4_items import Atom, among
+from .mp4_items import Atom, among, inner
+from .mp4_tracks import SOUND
 from .probe import Media
 from .tag_texts import from_bytes
 
-SOUND = b"soun"
 PICTURE = b"vide"
 TEXTS = (b"sbtl", b"subt", b"text", b"clcp")  # kinds of subtitles
 MOST = 1 << 10  # bytes of a name
@@ -20,18 +20,17 @@ def track_names(file: IO[bytes]) -> list[tuple[bytes, str]]:
     found = []
     for movie in among(file, Atom(b"", 0, 0, file.seek(0, 2)), b"moov"):
         for track in among(file, movie, b"trak"):
-            kind = name = b""
-            for media in among(file, track, b"mdia"):
-                for handler in among(file, media, b"hdlr"):
-                    kind = _begin(file, handler)[8:12]
-            for data in among(file, track, b"udta"):
-                for atom in among(file, data, b"name"):
-                    name = _begin(file, atom)
-            found.append((kind, from_bytes(name.rstrip(b"\0"))))
+            name = _begin(file, track, b"udta", b"name").rstrip(b"\0")
+            found.append((_begin(file, track, b"mdia", b"hdlr")[8:12], from_bytes(name)))
     return found
 
 
-def _begin(file: IO[bytes], atom: Atom) -> bytes:
+def _begin(file: IO[bytes], track: Atom, *way: bytes) -> bytes:
+    """Return the first bytes of the atom at the end of a way, none without it."""
+    try:
+        atom = inner(file, track, *way)
+    except IndexError:
+        return b""
     file.seek(atom.start)
     return file.read(min(atom.end - atom.start, MOST))
 

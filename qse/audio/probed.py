@@ -21,10 +21,10 @@ def tags_in(found: dict[str, Any]) -> dict[str, str]:
 
 
 def stated_seconds(stream: dict[str, Any]) -> float:
-    above, _, below = str(stream.get("time_base", "")).partition("/")
-    if not (above.isdecimal() and below.isdecimal() and int(below)):
+    unit = str(stream.get("time_base", "")).split("/")  # of its times: a fraction of a second
+    if len(unit) != 2 or not all(map(str.isdecimal, unit)) or not int(unit[1]):
         return 0.0
-    return number_in(stream, "nb_frames") * int(above) / int(below)
+    return number_in(stream, "nb_frames") * int(unit[0]) / int(unit[1])
 
 
 def seconds_of(found: dict[str, Any]) -> float:
