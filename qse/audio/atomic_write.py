@@ -7,7 +7,6 @@ alone, is reached by its descriptor, and is renamed in the folder that was enter
 import errno
 import os
 import secrets
-import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -133,10 +132,7 @@ def open_to_append(path: Path, *, source: Source | None, is_named: bool = False)
 
 
 def _opened_to_append(folder: HeldFolder, name: str) -> IO[bytes]:
-    state = folder.state(name)
-    if state and stat.S_ISLNK(state.st_mode):
-        raise PermissionError(errno.EPERM, "it is a link", name)
-    descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    descriptor = folder.open_itself(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     if folder.at is not None and is_shared(folder.at) and _is_foreign(descriptor):
         os.close(descriptor)
         reason = "it belongs to another user, or is another file as well"

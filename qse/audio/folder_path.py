@@ -86,10 +86,7 @@ def open_named(path: str, flags: int) -> int:
 def open_found(path: str, flags: int) -> int:
     """Open such a file under a name that a program has found, as `open_named`: through no link."""
     with target_folder(Path(path), is_named=False) as (folder, name):
-        state = folder.state(name)
-        if state and stat.S_ISLNK(state.st_mode):
-            raise PermissionError(errno.EPERM, "it is a link, and not the file itself", path)
-        return folder.open(name, flags)
+        return folder.open_itself(name, flags)
 
 
 def _walk(path: Path, make: bool, reading: bool) -> tuple[HeldFolder, str]:

@@ -41,6 +41,13 @@ class HeldFolder:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no regular file", name)
 
+    def open_itself(self, name: str, flags: int) -> int:
+        """Open as `open`. Raises PermissionError, which says why, for a link."""
+        state = self.state(name)
+        if state and stat.S_ISLNK(state.st_mode):
+            raise PermissionError(errno.EPERM, "it is a link, and not the file itself", name)
+        return self.open(name, flags)
+
     def create(self, name: str) -> int:
         """Make a file for reading and writing. Raises FileExistsError if the name is taken."""
         return self.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
