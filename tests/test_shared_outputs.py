@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -178,6 +179,17 @@ def test_folders_of_outputs_are_made_so():
     assert found <= private | {"pair_folder.py"}
 
 
+def test_temporary_files_are_in_private_folders():
+    package = Path(replaced_folder.__file__).parents[1]
+    files = [
+        path
+        for folder in ("qse", "cli", "papers")
+        for path in (package.parent / folder).rglob("*.py")
+    ]
+    found = {path.name for path in files if "tempfile" in path.read_text(encoding="utf-8")}
+    assert found == {"private_folder.py", "replaced_folder.py", "marks.py"}
+
+
 def test_cache_of_a_corpus(shared, precious, tmp_path, monkeypatch):
     """The link comes after the cache was claimed."""
     (speech := tmp_path / "speech").mkdir()
@@ -193,6 +205,26 @@ def test_cache_of_a_corpus(shared, precious, tmp_path, monkeypatch):
     monkeypatch.setattr(CorpusCache, "_write", exchanged)
     with pytest.raises(QseError, match="it is a link"):
         cache.corpus([speech / "a.wav"])
+
+
+def test_index_of_samples_that_are_exchanged(shared, tmp_path, monkeypatch):
+    """The names of private recordings are in the index."""
+    (tmp_path / "speech").mkdir()
+    soundfile.write(recording := tmp_path / "speech/a.wav", np.full(1600, 0.1), 16000)
+    recording.chmod(0o600)
+    append = CorpusCache._append
+
+    def exchanged(self, *arguments: object) -> object:
+        self.path.with_suffix(".int16").unlink()
+        self.path.with_suffix(".int16").touch()
+        self.path.with_suffix(".int16").chmod(0o666)
+        return append(self, *arguments)
+
+    monkeypatch.setattr(CorpusCache, "_append", exchanged)
+    cache = CorpusCache(shared / "speech", recording.parent)
+    with suppress(QseError, ValueError):  # there are no samples
+        cache.corpus([recording])
+    assert (shared / "speech.json").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])

@@ -11,10 +11,10 @@ int8 static    all of them, scales of activations calibrated on noise
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from qse.audio.private_folder import private_folder
 from qse.bench import Request
 from qse.bench.models import chosen, graphs
 from qse.bench.table import Column, Table
@@ -42,9 +42,9 @@ def bench(request: Request) -> Table:
     level = logging.getLogger().level
     logging.getLogger().setLevel(logging.ERROR)  # the converters recommend preprocessing
     try:
-        with graphs(chosen(request.models)) as paths, TemporaryDirectory() as folder:
+        with graphs(chosen(request.models)) as paths, private_folder() as folder:
             for name, path in paths.items():
-                rows += _rows(name, path, Path(folder), request)
+                rows += _rows(name, path, folder, request)
     finally:
         logging.getLogger().setLevel(level)
     notes = ("SNR: output on noise, with the output of float32 as the signal.",)

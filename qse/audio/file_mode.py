@@ -87,7 +87,11 @@ class Sources:
         for sources in tuple(cls._active):  # other threads change it meanwhile
             name = Path(os.path.abspath(path))
             if any(str(place) in sources._names for place in (name, *name.parents)):
-                sources._found.add(Readers.of(descriptor))
+                sources.add(descriptor)
+
+    def add(self, descriptor: int) -> None:
+        """Count an open file among them. Raises OSError."""
+        self._found.add(Readers.of(descriptor))
 
     @property
     def readers(self) -> Readers | None:

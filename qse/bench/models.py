@@ -4,9 +4,9 @@ trained yet."""
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from ..audio.private_folder import private_folder
 from ..errors import QseError
 from ..extras import need
 from ..runtime.zoo import available, load, streaming
@@ -44,8 +44,8 @@ def recipe(model: str) -> "RunConfig":
 @contextmanager
 def graphs(models: tuple[str, ...]) -> Iterator[dict[str, Path]]:
     """Yield exported graphs by name; those of recipes are exported to a temporary folder."""
-    with TemporaryDirectory() as folder:
-        yield {_name(model, models): _graph(model, Path(folder)) for model in models}
+    with private_folder() as folder:
+        yield {_name(model, models): _graph(model, folder) for model in models}
 
 
 def chosen(models: tuple[str, ...]) -> tuple[str, ...]:

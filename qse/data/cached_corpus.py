@@ -43,11 +43,12 @@ class Index:
     """Describe what a cache holds.
 
     lengths: in samples, in the order of the samples; 0 for a recording whose content ends below the
-    least cutoff. skipped: files that are left out, and why.
+    least cutoff. skipped: files that are left out, and why. sources: what it is made of.
     """
 
     lengths: dict[Identity, int] = field(default_factory=dict)
     skipped: dict[Identity, str] = field(default_factory=dict)
+    sources: Sources = field(default_factory=lambda: Sources([]))
 
     @property
     def bytes(self) -> int:
@@ -140,7 +141,8 @@ class CorpusCache:
         try:
             with open(self._json, encoding="utf-8", opener=open_found) as file:
                 found = loaded(file.read())
-            index = Index()
+                index = Index()
+                index.sources.add(file.fileno())
             for file, length in zip(found["files"], found["lengths"], strict=True):
                 index.lengths[_read_identity(file)] = length
             for file, reason in found.get("skipped", []):
@@ -209,14 +211,15 @@ class CorpusCache:
             "lengths": list(index.lengths.values()),
             "skipped": list(index.skipped.items()),
         }
-        write_text(self._json, dumped(content), source=Sources([self._samples, self._json]))
+        index.sources.add(file.fileno())
+        write_text(self._json, dumped(content), source=index.sources)
 
     def _report(self, index: Index, faults: list[str]) -> None:
         """Write the list of files that cannot be read. QseError if they are not left out."""
         listed = dict.fromkeys([*index.skipped.values(), *faults])
         if listed:
             text = "".join(f"{fault}\n" for fault in listed)
-            write_text(self.unreadable, text, source=self._samples)
+            write_text(self.unreadable, text, source=index.sources)
         else:
             remove(self.unreadable)
         if not self.skip:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from ..audio.atomic_write import write_text
+from ..audio.private_folder import private_folder
 from ..data.datasets import Pair, Progress
 from ..errors import QseError, UsageError
 from ..machine import cores, processor
@@ -145,7 +145,7 @@ def evaluate(
     training = system.training()  # read now: the run may continue during the evaluation
 
     with ExitStack() as stack:
-        folder = Path(out) if out else Path(stack.enter_context(TemporaryDirectory()))
+        folder = Path(out) if out else stack.enter_context(private_folder())
         stack.enter_context(claimed(folder))
         stamps = stamps_of(system, names, pairs)
         store = Store(folder, scorer.columns, described, stamps)

@@ -84,12 +84,13 @@ def add_many_streams(folder: Path, licence: str = "Apache-2.0") -> None:
 
     Raises QseError as `export_many_streams` does, and for a folder without weights.
     """
-    network, _ = load_network(folder / CONFIG, weights_of(folder))
+    path = weights_of(folder)
+    with Sources([folder / CONFIG, path]) as origin:
+        network, _ = load_network(folder / CONFIG, path)
     engine = streaming(load(folder))
     if engine.second_grid:
         raise QseError(f"{folder}: runs on two grids of frames, and a graph of many streams on one")
     about = {"name": engine.name, "version": engine.version, "licence": licence}
-    origin = Sources([folder / CONFIG, weights_of(folder)])
     lower = network.at(engine.sample_rate)
     export_many_streams(lower, folder / STREAMS_GRAPH, **about, source=origin)
     seal(folder)

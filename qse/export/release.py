@@ -71,40 +71,40 @@ def release(
     check_target(folder, overwrite)
     options = options or CardOptions()
     graphs = graphs or GraphForm()
-    config = read_config(run / "config.toml")
-    network, header = average(run, others, look_ahead)
-    whole = look_ahead is None or look_ahead == config.model.get("look_ahead", 0)
-    model = _on_two_grids(network, run) if graphs.two_grids else network
-    # scored before any file is replaced, because scoring takes long and may fail
-    step = header.get("step") if whole and not others and not graphs.two_grids else None
-    scores = _scores(run, step, model, options.valid, config.mix.sample_rate)
-    name = folder.resolve().name
-    with model_target(folder) as new:
-        parts = at_its_rates(model)
-        about = {"name": name, "version": __version__, "licence": options.licence}
-        write_graphs(parts, new, about, graphs.hops)
-        seal(new)
-        checkpoint.save(new / "weights.safetensors", network.state_dict(), header, None)
-        if whole and (run / CHECKPOINT).is_file():
-            _keep_checkpoint(run, new, network.size)
-        write_config(new / CONFIG, config, network)
-        if graphs.many_streams:
-            add_many_streams(new, options.licence)
-        costs = {}
-        for file, part in parts.items():
-            costs[part.config.sample_rate] = measure_cost(part, load(new / file))
-        card = Card(name, model, config, header, costs, options, scores)
-        write_text(new / CARD, card.text(), source=None)
-        _restrict(new, [run, *others])
+    with _sources([run, *others]) as origin:
+        config = read_config(run / "config.toml")
+        network, header = average(run, others, look_ahead)
+        whole = look_ahead is None or look_ahead == config.model.get("look_ahead", 0)
+        model = _on_two_grids(network, run) if graphs.two_grids else network
+        # scored before any file is replaced, because scoring takes long and may fail
+        step = header.get("step") if whole and not others and not graphs.two_grids else None
+        scores = _scores(run, step, model, options.valid, config.mix.sample_rate)
+        name = folder.resolve().name
+        with model_target(folder) as new:
+            parts = at_its_rates(model)
+            about = {"name": name, "version": __version__, "licence": options.licence}
+            write_graphs(parts, new, about, graphs.hops)
+            seal(new)
+            checkpoint.save(new / "weights.safetensors", network.state_dict(), header, None)
+            if whole and (run / CHECKPOINT).is_file():
+                _keep_checkpoint(run, new, network.size)
+            write_config(new / CONFIG, config, network)
+            if graphs.many_streams:
+                add_many_streams(new, options.licence)
+            costs = {}
+            for file, part in parts.items():
+                costs[part.config.sample_rate] = measure_cost(part, load(new / file))
+            card = Card(name, model, config, header, costs, options, scores)
+            write_text(new / CARD, card.text(), source=None)
+            for path in new.iterdir():
+                restrict(path, origin)
     return costs
 
 
-def _restrict(folder: Path, runs: Sequence[Path]) -> None:
-    """Give the files of a model no wider permissions than those of the runs that it is made of."""
-    names = (CONFIG, CHECKPOINT, *WEIGHTS, "valid.csv")  # all that is read of them
-    origin = Sources(run / name for run in runs for name in names if (run / name).is_file())
-    for path in folder.iterdir():
-        restrict(path, origin)
+def _sources(runs: Sequence[Path]) -> Sources:
+    """Return all files that are read of the runs a model is made of."""
+    names = (CONFIG, CHECKPOINT, *WEIGHTS, "valid.csv")
+    return Sources(run / name for run in runs for name in names)
 
 
 def average(

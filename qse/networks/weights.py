@@ -12,6 +12,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from .. import config as configuration
+from ..audio.file_mode import Sources
+from ..audio.held_folder import HeldFolder
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, weights_of
 from ..references import check_own, is_trusting, trusting
@@ -62,20 +64,17 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         if path.exists() and not path.is_file():
             raise OSError("it is no regular file")  # a pipe would wait for its other end
-        if _header_size(path) > LONGEST_HEADER:
-            raise OSError(f"its header has more than {LONGEST_HEADER >> 20} MiB")
-        with safe_open(path, framework="pt") as file:
-            yield file
+        with path.open("rb") as held:
+            Sources.opened(path, held.fileno())
+            if int.from_bytes(held.read(8), "little") > LONGEST_HEADER:  # its size comes before it
+                raise OSError(f"its header has more than {LONGEST_HEADER >> 20} MiB")
+            own = HeldFolder(path.parent, None).path_to(path.name, held.fileno())
+            with safe_open(own, framework="pt") as file:
+                yield file
     except (OSError, RuntimeError, SafetensorError) as error:  # also one too large to be mapped
         raise QseError(
             f"{path}: cannot read the checkpoint ({error}); train again or name another one"
         ) from error
-
-
-def _header_size(path: Path) -> int:
-    """Return the bytes of the header, which begins after its size, 8 bytes."""
-    with path.open("rb") as file:
-        return int.from_bytes(file.read(8), "little")
 
 
 def pick(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

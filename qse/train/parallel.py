@@ -10,7 +10,6 @@ small to share.
 import os
 import signal
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from typing import Any
 import torch
 from torch.multiprocessing import ProcessExitedException, ProcessRaisedException
 
+from ..audio.private_folder import private_folder
 from ..errors import QseError, UsageError
 from ..stop_signals import handled_by
 from .exchange import LostProcess, count, gather, process_group
@@ -77,7 +77,7 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
     if processes == 1:
         work(0, 1, *arguments)
         return
-    with tempfile.TemporaryDirectory() as folder, _signals_passed_on() as (children, received):
+    with private_folder() as folder, _signals_passed_on() as (children, received):
         spawned = torch.multiprocessing.spawn(
             _join, (processes, folder, work, arguments), processes, join=False
         )
@@ -89,15 +89,15 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
             while not spawned.join(grace_period=10):
                 pass
         except (ProcessRaisedException, ProcessExitedException) as error:
-            reason = Path(folder) / "reason"
+            reason = folder / "reason"
             if reason.exists():
                 raise QseError(reason.read_text()) from None
-            failure = Path(folder) / "failure"
+            failure = folder / "failure"
             if failure.exists():
                 raise RuntimeError(f"a process of the run failed:\n{failure.read_text()}") from None
             if received:  # before the processes had their handlers
                 raise SystemExit(128 + received[0]) from None
-            lost = Path(folder) / f"lost-{error.error_index}"
+            lost = folder / f"lost-{error.error_index}"
             sentence = _end(spawned.processes, error, lost)
             if not sentence:
                 raise
@@ -148,15 +148,15 @@ def _pass_on(number: int, children: list[BaseProcess]) -> None:
 
 
 def _join(
-    rank: int, processes: int, folder: str, work: Callable[..., None], arguments: tuple
+    rank: int, processes: int, folder: Path, work: Callable[..., None], arguments: tuple
 ) -> None:
     if interface := loopback(sys.platform):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", interface)
     try:
-        with process_group(rendezvous(Path(folder)), rank, processes), _reported(folder):
+        with process_group(rendezvous(folder), rank, processes), _reported(folder):
             work(rank, processes, *arguments)
     except LostProcess as error:
-        (Path(folder) / f"lost-{rank}").write_text(error.reason)
+        (folder / f"lost-{rank}").write_text(error.reason)
         raise
     except KeyboardInterrupt:  # which torch would take for a normal end
         raise SystemExit(128 + signal.SIGINT) from None
@@ -175,7 +175,7 @@ def rendezvous(folder: PurePath) -> str:
 
 
 @contextmanager
-def _reported(folder: str) -> Iterator[None]:
+def _reported(folder: Path) -> Iterator[None]:
     """Write the sentence of a QseError, or the traceback of another exception, to a file.
 
     This is done before the other processes notice the end of this one, and not for a lost process,
@@ -186,8 +186,8 @@ def _reported(folder: str) -> Iterator[None]:
     except LostProcess:
         raise
     except QseError as error:
-        (Path(folder) / "reason").write_text(str(error))
+        (folder / "reason").write_text(str(error))
         raise
     except Exception:
-        (Path(folder) / "failure").write_text(traceback.format_exc())
+        (folder / "failure").write_text(traceback.format_exc())
         raise

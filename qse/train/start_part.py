@@ -13,7 +13,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from ..audio.file_mode import Sources
 from ..audio.folder_path import entered_folder, make_folder
+from ..audio.private_folder import private_folder
 from ..audio.writer import atomic_target
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, CONFIG, weights_of
@@ -57,12 +57,12 @@ def _packed(
     with (
         atomic_target(path, overwrite, source=Sources(found.values())) as part,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file,
-        tempfile.TemporaryDirectory() as folder,
+        private_folder() as folder,
     ):
         for name, source in found.items():
             file.write(source, f"start/{name}")
         if python_version:
-            for wheel in _wheels(Path(folder), python_version):
+            for wheel in _wheels(folder, python_version):
                 file.write(wheel, f"wheels/{wheel.name}", zipfile.ZIP_STORED)
         file.close()
         yield

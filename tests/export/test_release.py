@@ -22,6 +22,7 @@ from qse.export import release as release_module
 from qse.export.card import CardOptions
 from qse.export.graphs import GraphForm
 from qse.export.release import release
+from qse.model_folder import weights_of
 from qse.networks import weights
 from qse.networks.two_grids import TwoGrids
 from qse.networks.weights import load_network
@@ -211,6 +212,25 @@ def test_release_of_a_private_run_is_private(finished_run, tmp_path, without_exp
     released(run, tmp_path / "model")
     for path in (tmp_path / "model").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_release_of_weights_that_are_exchanged(finished_run, tmp_path, without_export, monkeypatch):
+    """The weights that are read are private, those of their name before and afterwards are not."""
+    run = shutil.copytree(finished_run[0], tmp_path / "run")
+    path = weights_of(run)
+    average = release_module.average
+
+    def exchanged(*arguments: object) -> object:
+        path.chmod(0o600)
+        found = average(*arguments)
+        path.rename(tmp_path / "away")
+        shutil.copyfile(tmp_path / "away", path)
+        return found
+
+    monkeypatch.setattr(release_module, "average", exchanged)
+    released(run, tmp_path / "model")
+    assert stat.S_IMODE((tmp_path / "model/weights.safetensors").stat().st_mode) == 0o600
 
 
 def test_release_that_cannot_write_the_graph_of_many_streams_keeps_the_former_model(
