@@ -227,6 +227,16 @@ def test_index_of_samples_that_are_exchanged(shared, tmp_path, monkeypatch):
     assert (shared / "speech.json").stat().st_mode & 0o777 == 0o600
 
 
+def test_samples_that_lie_elsewhere(shared, precious, tmp_path):
+    (tmp_path / "speech").mkdir()
+    soundfile.write(recording := tmp_path / "speech/a.wav", np.full(4, 0.1), 16000)
+    CorpusCache(shared / "speech", recording.parent).corpus([recording])
+    (shared / "speech.int16").unlink()
+    foreign(shared / "speech.int16", precious)
+    with pytest.raises(QseError, match=r"speech\.int16 cannot be read: it is a link"):
+        CorpusCache(shared / "speech", recording.parent).corpus([recording])
+
+
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_index_of_a_cache(shared, tmp_path, kind):
     """The names of private recordings would come into one that others can read; a pipe would wait
@@ -267,6 +277,20 @@ def test_models_are_made_elsewhere(shared, precious):
         (new / "model.onnx").write_bytes(b"graph")
     assert (folder / "model.onnx").read_bytes() == b"graph"
     assert not (folder / "card.md").exists()
+
+
+def test_former_files_that_are_exchanged_for_links(shared, precious, monkeypatch):
+    """What is kept to be put back is the file that was looked at."""
+    (folder := shared / "model").mkdir()
+    folder.chmod(0o777)
+    foreign(folder / "card.md", precious)
+    (folder / "model.onnx").mkdir()  # cannot be replaced
+    monkeypatch.setattr(Path, "is_symlink", lambda path: False)  # the link comes afterwards,
+    monkeypatch.setattr(replaced_folder, "cmp", lambda *files: False)  # and is gone at the end
+    with pytest.raises(QseError), model_target(folder) as new:
+        for name in ("card.md", "model.onnx"):
+            (new / name).write_text("new")
+    assert os.path.islink(folder / "card.md")  # as it was
 
 
 def test_a_full_disk_leaves_the_former_model(shared, monkeypatch):

@@ -9,6 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
+from .held_folder import NO_LINK
+
 MASK = os.umask(0o077)  # read once: there is no way to read it without setting it
 os.umask(MASK)
 ACL = "system.posix_acl_access"
@@ -129,10 +131,16 @@ def is_wider(descriptor: int, source: Source | None) -> bool:
 
 
 def restrict(path: Path, source: Source | None) -> None:
-    """Take from a file the permissions that others do not have on `source`, as `set_mode`."""
-    if hasattr(os, "fchmod"):
-        state = path.stat()
-        path.chmod(stat.S_IMODE(state.st_mode) & (allowed(source, state.st_gid) | 0o700))
+    """Take from a file the permissions that others do not have on `source`, as `set_mode`. Raises
+    OSError, also for a link."""
+    if not hasattr(os, "fchmod"):
+        return
+    descriptor = os.open(path, os.O_RDONLY | NO_LINK)
+    try:
+        state = os.fstat(descriptor)
+        os.fchmod(descriptor, stat.S_IMODE(state.st_mode) & (allowed(source, state.st_gid) | 0o700))
+    finally:
+        os.close(descriptor)
 
 
 def allowed(source: Source | None, group: int) -> int:

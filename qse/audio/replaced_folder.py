@@ -8,11 +8,12 @@ from contextlib import ExitStack, contextmanager
 from errno import EIO
 from filecmp import cmp
 from pathlib import Path
-from shutil import copy2, copyfile
+from shutil import copyfile, copyfileobj
 from tempfile import TemporaryDirectory, mkdtemp
 
 from .atomic_write import atomic_path, remove
-from .folder_path import entered_folder, held_folder
+from .file_mode import Readers, set_mode
+from .folder_path import entered_folder, held_folder, open_found
 from .private_folder import is_exchangeable, private_folder
 
 
@@ -97,7 +98,7 @@ def _replace(new: Path, target: Path, left_out: Collection[str], former: Path) -
     for path in (*files, *map(Path, left_out)):
         if (target / path).is_file() and not (target / path).is_symlink():
             (former / path).parent.mkdir(parents=True, exist_ok=True)
-            copy2(target / path, former / path)
+            _keep(target / path, former / path)
     try:
         with ExitStack() as stack:
             for path in files:
@@ -118,6 +119,13 @@ def _replace(new: Path, target: Path, left_out: Collection[str], former: Path) -
         cause = reason.strerror if isinstance(reason, OSError) else reason
         text = f"{cause}; the former files could not be put back: they are in {kept / target.name}"
         raise OSError(EIO, text, str(target)) from reason
+
+
+def _keep(path: Path, copy: Path) -> None:
+    """Copy a former file and its permissions, both as they are when it is opened."""
+    with open(path, "rb", opener=open_found) as file, copy.open("wb") as to:
+        copyfileobj(file, to)
+        set_mode(to.fileno(), os.fstat(file.fileno()), Readers.of(file.fileno()))
 
 
 def _is_put_back(former: Path, target: Path) -> bool:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .cached_corpus import mapped
 from .corpus import Corpus
 from .decoded_parts import Decoded, DecodedParts, Stream
+from .mapped_samples import mapped
 from .part_intake import Say
 from .part_schedule import PartSchedule, TakenIn
 from .source import Batch, BatchSource

@@ -11,15 +11,12 @@ interrupted loses what it wrote in the last SAVED_EVERY seconds, and new files c
 
 import os
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..audio.atomic_write import open_to_append, remove, write_text
 from ..audio.claim import claim_in_turn
@@ -31,6 +28,7 @@ from .bandwidth import bandwidth
 from .checked_json import dumped, loaded
 from .corpus import Corpus, none_reaches, read_or_faults, refuse
 from .datasets import Progress, top_folder
+from .mapped_samples import mapped
 
 FILES_AT_ONCE = 32  # in memory while the cache is written
 SAVED_EVERY = 30.0  # seconds
@@ -100,7 +98,7 @@ class CorpusCache:
             groups.append(group)
             lengths.append(index.lengths[identity])
             begins.append(starts[identity])
-        samples = mapped(self._samples)
+        samples = mapped(self.samples)
         return Corpus.from_samples(samples, lengths, groups, self.sample_rate, begins)
 
     def added(self, files: dict[Identity, Path], progress: Progress | None = None) -> Index:
@@ -109,7 +107,7 @@ class CorpusCache:
             index = self.index()
             if any(map(index.lacks, files)):
                 make_folder(self.path.parent)
-                with claim_in_turn(self._samples):
+                with claim_in_turn(self.samples):
                     index = self.index()  # another process may have written it
                     faults = self._write(index, files, progress)
                 self._report(index, faults)
@@ -125,7 +123,8 @@ class CorpusCache:
         return self.path.with_suffix(".unreadable.txt")
 
     @property
-    def _samples(self) -> Path:
+    def samples(self) -> Path:
+        """Return the path of the samples."""
         return self.path.with_suffix(".int16")
 
     @property
@@ -148,7 +147,7 @@ class CorpusCache:
             for file, reason in found.get("skipped", []):
                 index.skipped[_read_identity(file)] = reason
             same = self._settings().items() <= found.items()
-            whole = index.bytes <= self._samples.stat().st_size
+            whole = index.bytes <= self.samples.stat().st_size
         except (FileNotFoundError, ValueError, TypeError, LookupError, RecursionError):
             return Index()
         return index if same and whole else Index()
@@ -157,21 +156,21 @@ class CorpusCache:
         self, index: Index, files: dict[Identity, Path], progress: Progress | None
     ) -> list[str]:
         """Append what `index` lacks; return why files cannot be read."""
-        if index.lengths and self._samples.stat().st_nlink > 1:
+        if index.lengths and self.samples.stat().st_nlink > 1:
             index.lengths.clear()  # another cache has the same file: it stays as it is
         missing = [(identity, path) for identity, path in files.items() if index.lacks(identity)]
         faults = []
         if not index.lengths:
             remove(self._json)  # which would fit the new samples, too
-            remove(self._samples)  # a run that has mapped it keeps its data
+            remove(self.samples)  # a run that has mapped it keeps its data
         with Sources(path for _, path in missing) as source:
-            with open_to_append(self._samples, source=source) as file:
+            with open_to_append(self.samples, source=source) as file:
                 file.truncate(index.bytes)  # what was written after the index
             saved = time.monotonic()
             for first in range(0, len(missing), FILES_AT_ONCE):
                 some = missing[first : first + FILES_AT_ONCE]
                 recordings = read_or_faults([path for _, path in some], self.sample_rate)
-                with open_to_append(self._samples, source=source) as file:  # as they were opened
+                with open_to_append(self.samples, source=source) as file:  # as they were opened
                     faults += self._append(file, index, some, recordings)
                     is_last = first + len(some) == len(missing)
                     if is_last or time.monotonic() > saved + SAVED_EVERY:
@@ -241,10 +240,3 @@ def _starts(index: Index) -> list[int]:
     """Return where each recording begins in the samples."""
     lengths = np.fromiter(index.lengths.values(), np.int64, len(index.lengths))
     return (lengths.cumsum() - lengths).tolist()
-
-
-def mapped(samples: Path) -> Tensor:
-    """Map a file of int16 samples, for reading alone: memory for it is never reserved."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
-        return torch.from_numpy(np.memmap(samples, np.int16, "r"))

@@ -99,7 +99,7 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
     folder = copies.copies_of(found.root) / f"validation-{digest}"
     if not folder.is_dir():
         clean, noise = _caches(found.root)
-        with Sources(used) as source:
+        with Sources([*used, clean.samples, noise.samples]) as source:
             voices = clean.corpus(speech.held, group_of=talker)
             others = noise.corpus(noises.held)
             mixer = NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1))

@@ -63,9 +63,15 @@ def find_recipe(recipe: str) -> Path:
     raise QseError(f"no recipe called {recipe}: there are {names}; a path to a TOML file works too")
 
 
-def write_config(path: Path, config: RunConfig, network: Network, overwrite: bool = True) -> None:
+def write_config(
+    path: Path,
+    config: RunConfig,
+    network: Network,
+    overwrite: bool = True,
+    source: Path | None = None,
+) -> None:
     """Write the complete configuration, defaults included, as TOML; `network` is the one that it
-    describes.
+    describes. source: a file that it is no more readable than.
 
     Raises QseError where it cannot be written, or, without `overwrite`, would replace another text,
     as the recipe itself.
@@ -80,8 +86,8 @@ def write_config(path: Path, config: RunConfig, network: Network, overwrite: boo
         if not overwrite and path.exists():
             if not _holds(path, text):
                 raise QseError(f"{path}: would be replaced; name another folder, or delete it")
-            return
-        write_text(path, text, overwrite, source=None)
+            overwrite = True  # by the same
+        write_text(path, text, overwrite, source=source)
     except OSError as error:
         raise QseError(
             f"{path.parent}: cannot write there ({error.strerror}); name another folder"

@@ -15,7 +15,6 @@ from pathlib import Path
 import torch
 
 from ..audio.claim import held
-from ..audio.file_mode import restrict
 from ..audio.folder_path import make_folder
 from ..data import open_sources
 from ..data.bundle_source import Say
@@ -26,7 +25,7 @@ from ..errors import QseError, UsageError
 from ..losses.loss_config import LossConfig
 from ..losses.terms import LossTerm
 from ..losses.weighted_sum import WeightedSum, as_loss
-from ..model_folder import weights_of
+from ..model_folder import CONFIG, weights_of
 from ..networks import Network, weights
 from . import bundle_run, checkpoint
 from .assembly import trainer_of
@@ -83,9 +82,9 @@ def train(
         if source is None:
             _prepare_corpora(config, job, progress, say)
         if not job.resume and is_first():
-            write_config(job.out / "config.toml", config, start.network, overwrite=False)
-            if job.start:  # no file of the run will be more readable than the first weights
-                restrict(job.out / "config.toml", first_weights(job.start))
+            # no file of the run will be more readable than the first weights
+            first = first_weights(job.start) if job.start else None
+            write_config(job.out / CONFIG, config, start.network, overwrite=False, source=first)
         launch(_work, job.processes, config, job, start, own, report, say)
     return _trained(start.network, job)
 
@@ -179,8 +178,7 @@ def _work(
     if job.resume:
         loop.restore(*checkpoint.load_checkpoint(job.checkpoint, network))
         if rank == 0:  # not before: a failure until here leaves the run as it was
-            write_config(job.out / "config.toml", config, network)
-            restrict(job.out / "config.toml", job.checkpoint)  # which may be a link
+            write_config(job.out / CONFIG, config, network, source=job.checkpoint)
     with closing, bundle_run.arrivals(source, job, rank):
         loop.run()
 

@@ -107,6 +107,20 @@ def test_dns3_pairs_of_private_rooms_are_private(tmp_path, monkeypatch):
     assert stat.S_IMODE(pair.noisy.stat().st_mode) == 0o600
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_dns3_pairs_of_private_copies_are_private(tmp_path, monkeypatch):
+    """As of other recordings, which have got the name of the copies in a folder of several."""
+    monkeypatch.setenv("QSE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("qse.data.dns3_source.PAIRS", 1)
+    mix = MixConfig(segment=0.5, rooms=2)
+    (pair,) = open_sources.validation("dns3", data := dns3_of_ten(tmp_path / "data"), mix)
+    (speech,) = (tmp_path / "cache").rglob("clean.int16")
+    speech.chmod(0o600)
+    shutil.rmtree(pair.noisy.parents[1])
+    (pair,) = open_sources.validation("dns3", data, mix)
+    assert stat.S_IMODE(pair.noisy.stat().st_mode) == 0o600
+
+
 @pytest.mark.parametrize("part", ["clean", "noise", "impulse_responses"])
 def test_dns3_pairs_are_mixed_anew_from_other_files_of_the_same_names(tmp_path, monkeypatch, part):
     monkeypatch.setenv("QSE_CACHE", str(tmp_path / "cache"))

@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 from dataclasses import replace
+from pathlib import Path
 
 import graphs
 import pytest
@@ -16,6 +17,7 @@ from tensors import as_trained
 from qse.errors import QseError
 from qse.networks import build_network, weights
 from qse.networks.enrolment import beginning, describe
+from qse.train import run as run_module
 from qse.train.run import train
 from qse.train.warm_start import grow, start_from
 
@@ -101,6 +103,27 @@ def test_run_from_private_weights_is_private(finished_run, training_audio, tmp_p
     train(CONFIG, job(training_audio, run, valid=None, hours=0, start=first))
     for name in ("config.toml", "checkpoint.safetensors"):
         assert stat.S_IMODE((run / name).stat().st_mode) == 0o600
+
+
+def test_configuration_that_is_exchanged_for_a_link(
+    finished_run, training_audio, tmp_path, monkeypatch
+):
+    """The permissions of the file behind the link stay."""
+    first = shutil.copytree(finished_run[0], tmp_path / "first")
+    (first / "best.safetensors").chmod(0o600)
+    (precious := tmp_path / "precious").touch()
+    precious.chmod(0o644)
+    run = tmp_path / "run"
+    write = run_module.write_config
+
+    def exchanged(path: Path, *arguments: object, **named: object) -> None:
+        write(path, *arguments, **named)
+        path.unlink()
+        path.symlink_to(precious)
+
+    monkeypatch.setattr(run_module, "write_config", exchanged)
+    train(CONFIG, job(training_audio, run, valid=None, hours=0, start=first))
+    assert stat.S_IMODE(precious.stat().st_mode) == 0o644
 
 
 def test_train_from_a_run_trains_new_blocks(finished_run, training_audio, tmp_path):
