@@ -106,14 +106,16 @@ def _shard(found: dict[str, Any]) -> Shard:
     rate = _whole(found["sample_rate"], 1, FULL)
     samples = _whole(found["samples"], 1, LONGEST_SHARD * rate)
     recordings = []
+    end = 0
     for values in _list(found["recordings"]):
-        recordings.append(_recording(values, samples))
+        recordings.append(_recording(values, end, samples))
+        end = recordings[-1].start + recordings[-1].samples
     sha256 = _hex(found["sha256"], 64)
     return Shard(found["kind"], rate, samples, sha256, tuple(recordings))
 
 
-def _recording(found: dict[str, Any], limit: int) -> Recording:
-    start = _whole(found["start"], 0, limit - 1)
+def _recording(found: dict[str, Any], least: int, limit: int) -> Recording:
+    start = _whole(found["start"], least, limit - 1)
     samples = _whole(found["samples"], 1, limit - start)
     bandwidth = found["bandwidth"]
     if type(bandwidth) not in (int, float) or not math.isfinite(bandwidth) or bandwidth < 0:

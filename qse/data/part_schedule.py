@@ -63,7 +63,7 @@ class PartSchedule:
         table = [*self.rows(), *rows]
         with (
             atomic_path(self.path, source=None) as part,
-            part.open("w", newline="", encoding="utf-8") as file,
+            part.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
         ):
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()

@@ -127,6 +127,11 @@ def set_in(*places):
 RECORDING = ("shards", 0, "recordings", 0)
 
 
+def repeat(index):
+    """Name a recording once more: parts of some kB would take any space on the disk."""
+    index["shards"][0]["recordings"].append(index["shards"][0]["recordings"][-1])
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -144,6 +149,7 @@ RECORDING = ("shards", 0, "recordings", 0)
         set_in("shards", 0, "samples", 16000 * 3600),  # of some kB
         set_in("shards", 0, "sha256", "0" * 63),
         set_in("shards", 0, "recordings", [[]]),
+        repeat,
         set_in(*RECORDING, "start", -1),
         set_in(*RECORDING, "samples", 0),
         set_in(*RECORDING, "samples", 10**9),

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -321,3 +322,11 @@ def test_a_copy_of_the_store_by_second_names_stays_as_it_is(parts, folder, store
     Intake(folder, store, print).look()
     assert copy.read_bytes() == before and samples.read_bytes().startswith(before)
     assert samples.stat().st_size > len(before)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are any bytes on Linux alone")
+def test_part_whose_name_is_not_utf8(parts, store, tmp_path):
+    schedule = PartSchedule(tmp_path / "parts.csv")
+    add(store, shutil.copyfile(parts[0], tmp_path / os.fsdecode(b"part-\xff.zip")))
+    take_in(store, schedule, 0)
+    assert [row.name for row in schedule.rows()] == ["part-\\udcff.zip"]
