@@ -3,9 +3,11 @@ request to stop."""
 
 import time
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 
 from torch import Tensor
 
+from ..audio.file_mode import OWNER_ALONE, Readers
 from ..model_folder import CONFIG
 from . import checkpoint
 from .exchange import count
@@ -118,7 +120,14 @@ class TrainingLoop:
         if self.trainer.rank == 0:
             header = {**self.trainer.header(), **sums, **self.validator.header()}
             header["options"] = self.job.options()
-            config = self.job.out / CONFIG
-            source = config if config.is_file() else None
-            checkpoint.save(self.job.out / name, tensors, header, source)
+            checkpoint.save(self.job.out / name, tensors, header, self._readers)
         self._saved = time.monotonic()
+
+    @cached_property
+    def _readers(self) -> Readers:
+        """Return who may read the configuration of the run at the first checkpoint, and with it all
+        checkpoints, whatever becomes of the file: nobody else where it is gone."""
+        try:
+            return Readers.of(self.job.out / CONFIG)
+        except FileNotFoundError:
+            return OWNER_ALONE

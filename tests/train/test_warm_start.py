@@ -105,6 +105,22 @@ def test_run_from_private_weights_is_private(finished_run, training_audio, tmp_p
         assert stat.S_IMODE((run / name).stat().st_mode) == 0o600
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_run_whose_configuration_is_removed_is_private(
+    finished_run, training_audio, tmp_path, monkeypatch
+):
+    write = run_module.write_config
+
+    def removed(path: Path, *arguments: object, **named: object) -> None:
+        write(path, *arguments, **named)
+        path.unlink()
+
+    monkeypatch.setattr(run_module, "write_config", removed)
+    run = tmp_path / "run"
+    train(CONFIG, job(training_audio, run, valid=None, hours=0, start=finished_run[0]))
+    assert stat.S_IMODE((run / "checkpoint.safetensors").stat().st_mode) == 0o600
+
+
 def test_configuration_that_is_exchanged_for_a_link(
     finished_run, training_audio, tmp_path, monkeypatch
 ):
