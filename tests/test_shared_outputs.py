@@ -22,10 +22,12 @@ from qse.corpus_cleaning.manifest import dump
 from qse.corpus_cleaning.settings import Settings
 from qse.data import cached_corpus
 from qse.data.cached_corpus import CorpusCache
+from qse.data.decoded_parts import DecodedParts
 from qse.data.mix_config import MixConfig
 from qse.data.pair_folder import mix_pairs
 from qse.errors import QseError
 from qse.evaluate.store import Store, claimed
+from qse.export.release import release
 from qse.export.target import model_target
 from qse.train.training_log import MetricsLog
 
@@ -254,6 +256,26 @@ def test_index_of_a_cache(shared, tmp_path, kind):
         CorpusCache(shared / "speech", tmp_path / "other").corpus([tmp_path / "other/a.wav"])
 
 
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_tables_of_decoded_parts(shared, tmp_path, kind):
+    """The name of a private part would come into parts.csv."""
+    if kind == "link":
+        (tmp_path / "private.json").write_text("{}")
+        foreign(shared / f"{'0' * 16}.json", tmp_path / "private.json")
+    else:
+        os.mkfifo(shared / f"{'0' * 16}.json")
+    with pytest.raises(QseError, match=r"json cannot be read: it is (a link|no regular file)"):
+        DecodedParts(shared, {16000: 0.0}).found()
+
+
+def test_configuration_of_a_run_that_is_released(shared, tmp_path):
+    (tmp_path / "private.toml").write_text("seed = 7391")
+    (shared / "weights.safetensors").touch()
+    foreign(shared / "config.toml", tmp_path / "private.toml")
+    with pytest.raises(QseError, match="a link that another user made"):
+        release(shared, tmp_path / "model")
+
+
 def test_configuration_of_a_run_that_is_continued(shared, tmp_path, command):
     (tmp_path / "private.toml").write_text("seed = 7391")
     foreign(shared / "config.toml", tmp_path / "private.toml")
@@ -330,6 +352,25 @@ def test_pairs_are_made_elsewhere(shared, precious):
 
     mix_pairs(Mixer(), shared / "set", 3, source=None)
     assert len(list(shared.glob("set/*/*.flac"))) == 6
+
+
+@pytest.mark.parametrize("place", [".", "shared"])
+def test_pairs_are_not_taken_from_others(shared, tmp_path, place):
+    """The folder is made, with other files in it, while pairs are mixed."""
+    folder = tmp_path / place / "set"
+
+    class Mixer:
+        config = MixConfig()
+
+        def batch(self, number: int, size: int):
+            if not number:
+                (folder / "noisy").mkdir(parents=True)
+                (folder / "noisy" / "0001.flac").touch()
+            return SimpleNamespace(noisy=torch.zeros(1, 1600), clean=torch.zeros(1, 1600))
+
+    with pytest.raises(QseError, match="set cannot be written"):
+        mix_pairs(Mixer(), folder, 2, source=None)
+    assert not (folder / "noisy" / "0001.flac").stat().st_size
 
 
 def test_a_model_folder_that_is_the_link_of_another_user(shared, tmp_path):

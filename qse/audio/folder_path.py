@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .file_mode import Sources
 from .held_folder import HAS_DESCRIPTORS, NO_LINK, HeldFolder
 from .private_folder import is_open
 
@@ -87,6 +88,16 @@ def open_found(path: str, flags: int) -> int:
     """Open such a file under a name that a program has found, as `open_named`: through no link."""
     with target_folder(Path(path), is_named=False) as (folder, name):
         return folder.open_itself(name, flags)
+
+
+def open_source(path: str, flags: int) -> int:
+    """Open a file that is read alone, an opener for `open`, and count it among the `Sources`.
+
+    Raises OSError as `held_folder`, and for what is no regular file."""
+    with held_folder(Path(path), reading=True) as (folder, name):
+        descriptor = folder.open(name, flags)
+    Sources.opened(Path(path), descriptor)
+    return descriptor
 
 
 def _walk(path: Path, make: bool, reading: bool) -> tuple[HeldFolder, str]:

@@ -41,24 +41,20 @@ def replaced_folder(folder: Path, names: Collection[str]) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that becomes `folder` at the end, unless another process has made that
-    meanwhile. Raises OSError where it cannot be written."""
+    """Yield an empty folder that becomes `folder` at the end. Raises OSError where it cannot be
+    written, or holds files meanwhile."""
     target = real_folder(folder)
     if is_exchangeable(target):
         with private_folder() as new:
             yield new
             for path in _files(new):
                 to = target / path
-                with held_folder(to, make=True), atomic_path(to, source=new / path) as part:
+                with held_folder(to, make=True), atomic_path(to, False, source=new / path) as part:
                     copyfile(new / path, part)
         return
     with _beside(target) as new:
         yield new
-        try:
-            new.rename(target)
-        except OSError:
-            if not target.is_dir():
-                raise
+        new.rename(target)
 
 
 def real_folder(folder: Path) -> Path:

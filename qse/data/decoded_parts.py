@@ -25,6 +25,7 @@ from ..audio.file_mode import Readers
 from ..audio.folder_path import make_folder, open_found
 from ..audio.opus import to_int16
 from ..bounded_text import read_text
+from ..errors import QseError
 from ..machine import cores
 from .ahead import begun_ahead
 from .bundle_index import KINDS
@@ -177,7 +178,7 @@ class DecodedParts:
     def _read(self, path: Path) -> Decoded | None:
         """Read the JSON file of a part; None if it is damaged: the part is then decoded anew."""
         try:
-            content = loaded(read_text(path, LONGEST))
+            content = loaded(read_text(path, LONGEST, opener=open_found))
             extents: dict[Stream, Extent] = {}
             for kind, rate, start, lengths, groups in content["streams"]:
                 extents[kind, rate] = Extent(start, lengths, groups)
@@ -187,6 +188,8 @@ class DecodedParts:
                     return None
         except (FileNotFoundError, ValueError, TypeError, LookupError, RecursionError):
             return None
+        except OSError as error:
+            raise QseError(f"{path} cannot be read: {error.strerror}; delete it") from error
         return part
 
 

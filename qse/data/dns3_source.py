@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ..audio.file_mode import Sources
+from ..errors import QseError
 from . import copies, datasets
 from .cached_corpus import CorpusCache, identity_of
 from .corpus import read_recordings
@@ -103,7 +104,11 @@ def dns3_pairs(data: Path, mix: MixConfig) -> list[datasets.Pair]:
             voices = clean.corpus(speech.held, group_of=talker)
             others = noise.corpus(noises.held)
             mixer = NoiseMixer(mix, voices, others, rooms=_rooms(found, mix, seed=1))
-            mix_pairs(mixer, folder, PAIRS, source=source)
+            try:
+                mix_pairs(mixer, folder, PAIRS, source=source)
+            except QseError:
+                if not folder.is_dir():  # another process has made it
+                    raise
     return datasets.pair_folders(*map(folder.joinpath, SIDES))
 
 

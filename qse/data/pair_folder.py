@@ -73,8 +73,8 @@ def mix_pairs(
 ) -> None:
     """Write `count` segments of `mixer` as pairs into `folder`, which appears when it is complete.
 
-    Another process may have made it meanwhile. source: a file whose permissions the files do not
-    exceed. Raises QseError where it cannot be written.
+    source: a file whose permissions the files do not exceed. Raises QseError where it cannot be
+    written, or another process has made it meanwhile.
     """
     digits = max(4, len(str(count)))
     sample_rate = mixer.config.sample_rate

@@ -24,6 +24,7 @@ from ..audio.file_mode import OWNER_ALONE
 from ..audio.folder_path import held_folder
 from ..audio.formats import Layout, format_of, native, subtype_of
 from ..audio.held_folder import HeldFolder
+from ..audio.input_path import held_input
 from ..audio.writer import check_target, check_written, update_header
 from ..errors import QseError
 from .ring_buffer import RingBuffer
@@ -127,7 +128,10 @@ class Recorder:
         """Say so where the file lacks what was written last: encoders report no failure then."""
         try:
             if not self.error and self.path.exists():  # nobody has moved it
-                check_written(self.path, written)
+                with held_input(self.path, str(self.path)) as path:
+                    check_written(path, written)
+        except QseError as error:  # others may exchange it
+            self.error = f"the end of the recording cannot be checked: {error}"
         except OSError:
             kept = "What was written so far is kept"
             self.error = f"{self.path} ends early: is the disk full? {kept}"

@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from .. import config as configuration
-from ..audio.file_mode import Sources
+from ..audio.folder_path import open_source
 from ..audio.held_folder import HeldFolder
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, weights_of
@@ -64,8 +64,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         if path.exists() and not path.is_file():
             raise OSError("it is no regular file")  # a pipe would wait for its other end
-        with path.open("rb") as held:
-            Sources.opened(path, held.fileno())
+        with open(path, "rb", opener=open_source) as held:
             if int.from_bytes(held.read(8), "little") > LONGEST_HEADER:  # its size comes before it
                 raise OSError(f"its header has more than {LONGEST_HEADER >> 20} MiB")
             own = HeldFolder(path.parent, None).path_to(path.name, held.fileno())
@@ -96,7 +95,7 @@ def model_table(path: Path) -> dict[str, Any]:
 
     Raises QseError for a missing file, or one that is not TOML or has no such table.
     """
-    table = configuration.read(path).get("model", {})
+    table = configuration.read(path, open_source).get("model", {})
     if not isinstance(table, dict):
         raise QseError(f"{path}: model = {table!r}: expected a table")
     return table

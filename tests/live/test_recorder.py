@@ -56,6 +56,18 @@ def test_recorder_limits_integer_formats_to_full_scale(tmp_path, suffix):
     np.testing.assert_allclose(read, [1, -1, 0.5], atol=1e-3)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_recording_that_is_exchanged_for_a_pipe(tmp_path):
+    """The pipe would wait for its other end."""
+    recorder = Recorder(tmp_path / "both.wav", 1000, 1)
+    recorder.put(np.zeros((500, 1), np.float32))
+    until(lambda: recorder.created)
+    recorder.path.rename(tmp_path / "away.wav")
+    os.mkfifo(recorder.path)
+    recorder.close()
+    assert "cannot be checked" in recorder.error and "is a pipe" in recorder.error
+
+
 def test_recorder_slow_disk_drops_samples(tmp_path, monkeypatch):
     go = Event()
     write = soundfile.SoundFile.write
