@@ -272,7 +272,7 @@ def test_configuration_of_a_run_that_is_released(shared, tmp_path):
     (tmp_path / "private.toml").write_text("seed = 7391")
     (shared / "weights.safetensors").touch()
     foreign(shared / "config.toml", tmp_path / "private.toml")
-    with pytest.raises(QseError, match="a link that another user made"):
+    with pytest.raises(QseError, match="it is a link"):
         release(shared, tmp_path / "model")
 
 

@@ -85,9 +85,12 @@ def open_named(path: str, flags: int) -> int:
 
 
 def open_found(path: str, flags: int) -> int:
-    """Open such a file under a name that a program has found, as `open_named`: through no link."""
+    """Open such a file under a name that a program has found, as `open_named`: through no link. It
+    counts among the `Sources`."""
     with target_folder(Path(path), is_named=False) as (folder, name):
-        return folder.open_itself(name, flags)
+        descriptor = folder.open_itself(name, flags)
+    Sources.opened(Path(path), descriptor)
+    return descriptor
 
 
 def open_source(path: str, flags: int) -> int:

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..audio.file_mode import Sources
 from ..audio.folder_path import open_found
 from ..errors import QseError
 
@@ -18,7 +17,6 @@ def mapped(samples: Path) -> Tensor:
     Raises QseError for a link."""
     try:
         with open(samples, "rb", opener=open_found) as file, warnings.catch_warnings():
-            Sources.opened(samples, file.fileno())
             warnings.filterwarnings("ignore", "The given NumPy array is not writable")
             return torch.from_numpy(np.memmap(file, np.int16, "r"))
     except OSError as error:

@@ -15,7 +15,7 @@ import torch
 from .. import __version__
 from ..audio.atomic_write import write_text
 from ..audio.file_mode import Sources, restrict
-from ..audio.folder_path import open_source
+from ..audio.folder_path import open_found
 from ..errors import QseError
 from ..model_folder import (
     CARD,
@@ -73,7 +73,7 @@ def release(
     options = options or CardOptions()
     graphs = graphs or GraphForm()
     with _sources([run, *others]) as origin:
-        config = read_config(run / CONFIG, opener=open_source)
+        config = read_config(run / CONFIG, opener=open_found)
         network, header = average(run, others, look_ahead)
         whole = look_ahead is None or look_ahead == config.model.get("look_ahead", 0)
         model = _on_two_grids(network, run) if graphs.two_grids else network
@@ -205,7 +205,7 @@ def _scores(
         )
     if step is None or not (run / "valid.csv").exists():
         return {}
-    for row in read_table(run / "valid.csv", open_source):
+    for row in read_table(run / "valid.csv", open_found):
         if row["step"] == float(step):
             return row
     return {}

@@ -3,12 +3,10 @@ request to stop."""
 
 import time
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 
 from torch import Tensor
 
-from ..audio.file_mode import OWNER_ALONE, Readers
-from ..model_folder import CONFIG
+from ..audio.file_mode import Sources
 from . import checkpoint
 from .exchange import count
 from .job import Job
@@ -22,16 +20,23 @@ from .validation import Validator
 
 class TrainingLoop:
     """The loop of one process; all processes make the same decisions, and the first one writes the
-    files."""
+    files. sources: what the first weights come from; no checkpoint is more readable."""
 
     def __init__(
-        self, trainer: Trainer, validator: Validator, log: TrainingLog, stop: StopRequest, job: Job
+        self,
+        trainer: Trainer,
+        validator: Validator,
+        log: TrainingLog,
+        stop: StopRequest,
+        job: Job,
+        sources: Sources,
     ):
         self.trainer = trainer
         self.validator = validator
         self.log = log
         self.stop = stop
         self.job = job
+        self.sources = sources
         self._saved = time.monotonic()
 
     def restore(self, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
@@ -120,14 +125,5 @@ class TrainingLoop:
         if self.trainer.rank == 0:
             header = {**self.trainer.header(), **sums, **self.validator.header()}
             header["options"] = self.job.options()
-            checkpoint.save(self.job.out / name, tensors, header, self._readers)
+            checkpoint.save(self.job.out / name, tensors, header, self.sources)
         self._saved = time.monotonic()
-
-    @cached_property
-    def _readers(self) -> Readers:
-        """Return who may read the configuration of the run at the first checkpoint, and with it all
-        checkpoints, whatever becomes of the file: nobody else where it is gone."""
-        try:
-            return Readers.of(self.job.out / CONFIG)
-        except FileNotFoundError:
-            return OWNER_ALONE

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import torch
 
+from ..audio.file_mode import Sources
 from ..data import open_sources
 from ..data.datasets import SAMPLE_RATE
 from ..data.multi_rate import WIDE_BAND
@@ -12,6 +13,7 @@ from ..data.source import Batch
 from ..errors import QseError, UsageError
 from ..extras import need
 from ..losses.weighted_sum import WeightedSum, as_loss
+from ..model_folder import CONFIG
 from ..networks import Network, build_network, weights
 from ..nn.contract import verify_briefly
 from ..torch_device import torch_device
@@ -23,18 +25,19 @@ from .recipe import NOTHING_OWN, Own, RunConfig
 from .stateful_training import check_enrolment, check_look_ahead, least_segment
 from .train_config import TrainConfig
 from .validation_pairs import find_pairs, rate_of
-from .warm_start import start_from
+from .warm_start import first_weights, start_from
 
 # of a run, complete or not
 RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv", "curves.png")
 
 
 class Start(NamedTuple):
-    """The network that a run trains, and the header of the file that its weights come from; {} if
-    they are new."""
+    """The network that a run trains, the header of the file that its weights come from, {} if they
+    are new, and the files that they come from."""
 
     network: Network
     header: dict[str, str]
+    sources: Sources
 
 
 def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
@@ -137,7 +140,8 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
             f"{job.out / 'config.toml'}: {error}" if job.resume else str(error)
         ) from error
     if job.resume:
-        tensors, _ = checkpoint.load_checkpoint(job.checkpoint, network)
+        with Sources([job.checkpoint, job.out / CONFIG]) as sources:
+            tensors, _ = checkpoint.load_checkpoint(job.checkpoint, network)
         try:
             network.load_state_dict(weights.pick(tensors, "model"))
         except RuntimeError as error:
@@ -145,7 +149,9 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
             raise QseError(
                 f"{path}: not a checkpoint of this model; resume with the run's own config.toml"
             ) from error
-    return Start(network, start_from(network, job.start) if job.start else {})
+        return Start(network, {}, sources)
+    with Sources([first_weights(job.start)] if job.start else []) as sources:
+        return Start(network, start_from(network, job.start) if job.start else {}, sources)
 
 
 def _check_rates(config: RunConfig, job: Job, rate: int) -> None:

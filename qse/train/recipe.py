@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import config as configuration
 from ..audio.atomic_write import write_text
+from ..audio.file_mode import Source
 from ..audio.folder_path import make_folder
 from ..bounded_text import Opener
 from ..data.mix_config import MixConfig
@@ -68,7 +69,7 @@ def write_config(
     config: RunConfig,
     network: Network,
     overwrite: bool = True,
-    source: Path | None = None,
+    source: Source | None = None,
 ) -> None:
     """Write the complete configuration, defaults included, as TOML; `network` is the one that it
     describes. source: a file that it is no more readable than.

@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from ..audio.claim import held
+from ..audio.file_mode import Sources
 from ..audio.folder_path import make_folder
 from ..data import open_sources
 from ..data.bundle_source import Say
@@ -43,7 +44,6 @@ from .trainer import Trainer
 from .training_log import StepReport, TrainingLog
 from .validation import Validator
 from .validation_pairs import Utterance, find_pairs, read_pairs
-from .warm_start import first_weights
 
 
 def train(
@@ -82,9 +82,8 @@ def train(
         if source is None:
             _prepare_corpora(config, job, progress, say)
         if not job.resume and is_first():
-            # no file of the run will be more readable than the first weights
-            first = first_weights(job.start) if job.start else None
-            write_config(job.out / CONFIG, config, start.network, overwrite=False, source=first)
+            file = job.out / CONFIG
+            write_config(file, config, start.network, overwrite=False, source=start.sources)
         launch(_work, job.processes, config, job, start, own, report, say)
     return _trained(start.network, job)
 
@@ -174,11 +173,12 @@ def _work(
     trainer = trainer_of(network, objective, plan, batches, device, rank)
     if job.start:
         trainer.begin(Path(job.start).resolve().name, start.header)
-    loop = _loop(trainer, replace(config, train=plan), job, report)
+    loop = _loop(trainer, replace(config, train=plan), job, start.sources, report)
     if job.resume:
-        loop.restore(*checkpoint.load_checkpoint(job.checkpoint, network))
+        with start.sources:
+            loop.restore(*checkpoint.load_checkpoint(job.checkpoint, network))
         if rank == 0:  # not before: a failure until here leaves the run as it was
-            write_config(job.out / CONFIG, config, network, source=job.checkpoint)
+            write_config(job.out / CONFIG, config, network, source=start.sources)
     with closing, bundle_run.arrivals(source, job, rank):
         loop.run()
 
@@ -194,13 +194,15 @@ def _set_up(device: torch.device, plan: TrainConfig) -> None:
         torch.backends.cuda.matmul.allow_tf32 = plan.tf32
 
 
-def _loop(trainer: Trainer, config: RunConfig, job: Job, report: StepReport | None) -> TrainingLoop:
+def _loop(
+    trainer: Trainer, config: RunConfig, job: Job, sources: Sources, report: StepReport | None
+) -> TrainingLoop:
     log = TrainingLog(job.out, trainer, WIDE_BAND, report)
     rate = trainer.network.config.sample_rate
     unknown = _read_pairs(job.unknown, rate, log.stage)
     pairs = _pairs(config, job, rate, log.stage)
     validator = Validator(pairs, config.train.valid_every, unknown)
-    return TrainingLoop(trainer, validator, log, StopRequest(job.hours), job)
+    return TrainingLoop(trainer, validator, log, StopRequest(job.hours), job, sources)
 
 
 def _source(config: RunConfig, job: Job, device: torch.device) -> BatchSource:

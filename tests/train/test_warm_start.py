@@ -106,18 +106,23 @@ def test_run_from_private_weights_is_private(finished_run, training_audio, tmp_p
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
-def test_run_whose_configuration_is_removed_is_private(
+def test_checkpoints_keep_the_readers_of_the_first_weights(
     finished_run, training_audio, tmp_path, monkeypatch
 ):
+    """Others put a file that all may read into the place of the configuration."""
+    first = shutil.copytree(finished_run[0], tmp_path / "first")
+    (first / "best.safetensors").chmod(0o600)
+    run = tmp_path / "run"
     write = run_module.write_config
 
-    def removed(path: Path, *arguments: object, **named: object) -> None:
+    def exchanged(path: Path, *arguments: object, **named: object) -> None:
         write(path, *arguments, **named)
         path.unlink()
+        path.touch()
+        path.chmod(0o644)
 
-    monkeypatch.setattr(run_module, "write_config", removed)
-    run = tmp_path / "run"
-    train(CONFIG, job(training_audio, run, valid=None, hours=0, start=finished_run[0]))
+    monkeypatch.setattr(run_module, "write_config", exchanged)
+    train(CONFIG, job(training_audio, run, valid=None, hours=0, start=first))
     assert stat.S_IMODE((run / "checkpoint.safetensors").stat().st_mode) == 0o600
 
 
