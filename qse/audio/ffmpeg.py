@@ -75,7 +75,7 @@ class FfmpegDecoder:
         self._begin = found.begin if found else 0.0
         options = [*all_tracks(self.inspection), "-map", f"0:a:{track - 1}"]
         options += timing(self.inspection, found)
-        options += ["-c:a", "pcm_f32le", "-f", "wav", "-"]
+        options += ["-map_metadata", "-1", "-c:a", "pcm_f32le", "-f", "wav", "-"]
         before = [*reporting(self.inspection), *CHECKSUMS, *reading(self.inspection, found)]
         self._child = Child("ffmpeg", [*before, *input_file(path), *options], TELLING)
         try:

@@ -64,6 +64,13 @@ def test_ffmpeg_source_reads_sound_of_phones(tmp_path, wav):
 
 
 @needs_ffmpeg
+def test_sound_with_a_title_longer_than_the_buffer_of_a_pipe(tmp_path, wav):
+    """ffmpeg would write the title before the samples, and its size after them."""
+    run("-i", wav, "-metadata", f"title={40_000 * 'a'}", "-c:a", "alac", tmp_path / "a.m4a")
+    np.testing.assert_allclose(sound(tmp_path / "a.m4a"), soundfile.read(wav)[0], atol=1 / 32000)
+
+
+@needs_ffmpeg
 def test_ffmpeg_source_refuses_what_has_no_sound(tmp_path, video):
     run("-i", video, "-an", "-c", "copy", tmp_path / "silent.mp4")
     (tmp_path / "words.m4a").write_text("words")
