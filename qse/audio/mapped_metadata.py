@@ -63,9 +63,23 @@ def map_metadata(
     options += _options(media, target, dropped)
     if write_file([*options, "-f", target.muxer or ""], mapped).status:
         return _by_strings(part, media, names, unread)
+    if readable_frames(mapped) is None:  # as with texts that are too long for libsndfile
+        return _by_strings(part, media, names, unread)
     made = inspect(mapped)
     made.copy_mapped_into(inspect(part), media, samples)
     return Copied([*lost_names(media, made.media), *unread, *repeated(source)], dropped)
+
+
+def readable_frames(path: Path) -> int | None:
+    """Return the samples per channel that libsndfile finds in a file, None if it is damaged."""
+    import soundfile
+
+    found = inspect(path)
+    try:
+        with soundfile.SoundFile(native(path)) as file:
+            return None if found.is_cut(file) else found.samples(file)
+    except soundfile.SoundFileError:
+        return None
 
 
 def needs_strings(layout: Layout) -> bool:

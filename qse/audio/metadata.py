@@ -16,9 +16,9 @@ from .chunked import Chunked
 from .chunks import TooLong
 from .content import inspect
 from .copied import Copied
-from .formats import Layout, native
+from .formats import Layout
 from .inspection import Inspection
-from .mapped_metadata import map_metadata
+from .mapped_metadata import map_metadata, readable_frames
 from .private_folder import private_folder
 from .reader import AudioReader
 from .short_file import SHORT, write_short
@@ -94,9 +94,9 @@ def _copy_tried(
     same_coding = _is_coded_alike(reader, layout)
     short = folder / "short"
     write_short(short, layout)
-    frames = _readable_frames(short)
+    frames = readable_frames(short)
     copied = source.copy_into(inspect(short), same_coding, frames or SHORT)
-    if _readable_frames(short) != frames:
+    if readable_frames(short) != frames:
         return _all_lost(source)
     inspect(short).copy_into(inspect(part), same_coding, samples)
     return copied
@@ -112,18 +112,6 @@ def _is_coded_alike(reader: AudioReader, layout: Layout) -> bool:
     same = (original.subtype, original.endian) == (layout.subtype, layout.endian)
     same = same and original.channels == layout.channels
     return same and original.subtype in PLAIN and reader.media is None
-
-
-def _readable_frames(path: Path) -> int | None:
-    """Return the samples per channel that libsndfile finds in a file, None if it is damaged."""
-    import soundfile
-
-    found = inspect(path)
-    try:
-        with soundfile.SoundFile(native(path)) as file:
-            return None if found.is_cut(file) else found.samples(file)
-    except soundfile.SoundFileError:
-        return None
 
 
 def _carry_positions(mask: int | None, part: Path, channels: int) -> bool:

@@ -24,8 +24,9 @@ def private_folder() -> Iterator[Path]:
     Raises OSError if it cannot be made, QseError if others could replace it: whoever may write a
     folder that is not sticky may rename what is in it.
     """
-    place = tempfile.gettempdir()
-    if is_open(place):
+    place = os.path.realpath(tempfile.gettempdir())
+    stands_in = os.path.samefile(place, os.curdir)  # where no usual folder can be written
+    if is_open(place) or (stands_in and is_exchangeable(Path(place) / "qse")):
         raise QseError(
             f"{place} can be written by others, who could exchange temporary files there: "
             "name another folder by TMPDIR"

@@ -200,3 +200,15 @@ def test_hostile_names_stay_one_line(here, command):
     file.save()
     status, _, err = command("denoise", "a.flac", "-o", "b.sph")
     assert status == 0 and all(len(line) < 800 and line.isprintable() for line in err.splitlines())
+
+
+@needs_ffmpeg
+@pytest.mark.parametrize("suffix", ["aiff", "w64", "flac"])
+def test_comments_too_long_for_libsndfile_are_kept_or_named(here, command, suffix):
+    """In AIFF it would not read the file any further."""
+    soundfile.write("s.wav", sound(0.5, 1, 16000), 16000)
+    ffmpeg("-i", "s.wav", "-metadata", f"comment={20_000 * 'a'}", "a.m4a")
+    status, _, said = command("denoise", "a.m4a", "-o", f"b.{suffix}")
+    assert status == 0 and soundfile.info(f"b.{suffix}").duration == pytest.approx(0.5, abs=0.1)
+    held = 20_000 * b"a" in (here / f"b.{suffix}").read_bytes()
+    assert held != ("does not hold these metadata of a.m4a: comment" in said)

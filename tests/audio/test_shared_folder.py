@@ -411,3 +411,15 @@ def test_temporary_folder_that_others_could_exchange_is_refused(here, command, m
     assert not (here / "out.wav").exists()
     (here / "tmp").chmod(0o1777)
     assert command("denoise", "in.wav", "-o", "out.wav")[0] == 0
+
+
+@as_root
+def test_working_folder_of_another_user_stands_in_for_no_temporary_one(here, command, monkeypatch):
+    """Python takes it where no other can be written."""
+    make(here / "in.wav", tone(4000), "PCM_16")
+    monkeypatch.setattr(private_folder.tempfile, "tempdir", str(here))
+    os.chown(here, 12345, 12345)
+    status, _, said = command("denoise", "in.wav", "-o", "out.wav")
+    assert status == 1 and "could exchange temporary files there" in said
+    os.chown(here, 0, 0)
+    assert command("denoise", "in.wav", "-o", "out.wav")[0] == 0
