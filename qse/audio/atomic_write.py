@@ -93,7 +93,10 @@ def _published(
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), part)
         if not os.path.samestat(made, os.fstat(descriptor)):
             raise OSError(errno.EBUSY, "its temporary file was exchanged", part)
-        set_mode(descriptor, folder.state(name), source)
+        former = folder.state(name)
+        set_mode(descriptor, former, source)
+        if former:
+            _write_through(descriptor)
         if os.name == "nt":  # where an open file cannot be renamed
             os.close(descriptor)
             descriptor = -1
@@ -178,6 +181,16 @@ def discard_unfinished() -> None:
     for folder, name in list(_unfinished):
         with suppress(OSError):
             folder.remove(name)
+
+
+def _write_through(descriptor: int) -> None:
+    """Put a file on the disk before it takes the place of another: a disk of another machine, or
+    one that lies on a full one, has no room until then. Raises OSError where it has none."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):  # there is no such way
+            raise
 
 
 def _rename_if_free(folder: HeldFolder, part: str, name: str) -> None:

@@ -1,5 +1,6 @@
 """Files appear complete under their name, or not at all."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -28,6 +29,20 @@ def test_atomic_path_ignores_old_temporary_files(tmp_path):
     with AudioFile(path) as file:
         write(tmp_path / "b.wav", file.blocks(), file.layout)
     assert soundfile.info(tmp_path / "b.wav").frames == 1000 and not list(tmp_path.glob(".qse-*"))
+
+
+def test_a_disk_that_fills_late_keeps_the_former_file(tmp_path, monkeypatch):
+    """As one of another machine may, or one that lies on a full one: the file is then in memory
+    alone."""
+    path = make(tmp_path / "a.wav", tone(1000), "PCM_16")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(QseError, match="cannot be written: Input/output error"):
+        write(path, [tone(10)], WAV, overwrite=True)
+    assert read(path) == 1000 and os.listdir(tmp_path) == ["a.wav"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs links and permissions")
