@@ -11,6 +11,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from qse.audio.atomic_write import write_text
+from qse.audio.folder_path import open_found
 from qse.errors import QseError
 
 from .base import Experiment
@@ -101,7 +102,8 @@ def _read(path: Path, fixed: Row) -> dict[str, Any]:
         return {}
 
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8", opener=open_found) as file:
+            found = json.load(file)
         settings = found["settings"]
         runs = found["runs"]
     except (OSError, ValueError, KeyError, TypeError) as error:

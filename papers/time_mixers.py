@@ -16,10 +16,11 @@ import torch
 
 from qse import __version__
 from qse.audio.atomic_write import write_text
+from qse.audio.folder_path import open_found
 from qse.bench import train as training
 from qse.bench.count import cost
 from qse.bench.table import Column, Table
-from qse.errors import UsageError
+from qse.errors import QseError, UsageError
 from qse.export.streaming import export_stream
 from qse.networks import Network, build_network
 from qse.networks.algebra import ALGEBRAS
@@ -164,12 +165,15 @@ def _read(path: Path) -> list[Row]:
     if not path.exists():
         return []
     rows: list[Row] = []
-    with path.open(newline="") as file:
-        for line in csv.DictReader(file):
-            row: Row = {"model": line["model"], "seed": int(line["seed"])}
-            for metric in METRICS:
-                row[metric] = float(line[metric])
-            rows.append(row)
+    try:
+        with open(path, newline="", opener=open_found) as file:
+            for line in csv.DictReader(file):
+                row: Row = {"model": line["model"], "seed": int(line["seed"])}
+                for metric in METRICS:
+                    row[metric] = float(line[metric])
+                rows.append(row)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise QseError(f"{path} cannot be read ({error}); delete it") from error
     return rows
 
 

@@ -13,6 +13,8 @@ import soundfile
 torch = pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 
+from qse_papers.study import _read
+
 from qse.audio import atomic_write, replaced_folder
 from qse.audio.atomic_write import open_to_append, remove
 from qse.audio.folder_path import make_folder
@@ -266,6 +268,13 @@ def test_tables_of_decoded_parts(shared, tmp_path, kind):
         os.mkfifo(shared / f"{'0' * 16}.json")
     with pytest.raises(QseError, match=r"json cannot be read: it is (a link|no regular file)"):
         DecodedParts(shared, {16000: 0.0}).found()
+
+
+def test_runs_of_an_experiment(shared, tmp_path):
+    (tmp_path / "private.json").write_text('{"settings": {}, "runs": {"a": {"row": {"loss": 7}}}}')
+    foreign(shared / "runs.json", tmp_path / "private.json")
+    with pytest.raises(QseError, match="cannot read these runs"):
+        _read(shared / "runs.json", {})
 
 
 def test_configuration_of_a_run_that_is_released(shared, tmp_path):
