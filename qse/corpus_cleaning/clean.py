@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
+from ..audio.folder_path import open_found
 from ..errors import QseError, UsageError
 from ..runtime.bands import BandModels
 from ..runtime.batch import Cancelled, Outcome, run
@@ -79,8 +80,11 @@ def _record(journal: Journal, recording: Recording, outcome: Outcome) -> None:
     if outcome.error:
         journal.add(recording, error=str(outcome.error))
         return
-    with recording.target.open("rb") as file:
-        os.fsync(file.fileno())  # the samples are on the disk before the line that says so
+    try:
+        with open(recording.target, "rb", opener=open_found) as file:
+            os.fsync(file.fileno())  # the samples are on the disk before the line that says so
+    except OSError as error:
+        raise QseError(f"{recording.target} was exchanged, or lost: {error.strerror}") from error
     try:
         journal.add(recording, seconds=outcome.seconds, damage=outcome.damage)
     except OSError as error:

@@ -15,6 +15,7 @@ import pytest
 import soundfile
 from waiting import until
 
+from qse.corpus_cleaning import clean as clean_module
 from qse.corpus_cleaning import journal, manifest, marks
 from qse.corpus_cleaning.journal import Journal
 from qse.corpus_cleaning.manifest import recordings
@@ -399,6 +400,21 @@ def test_clean_replaces_its_manifest_while_it_is_closed(corpus, clean, monkeypat
     monkeypatch.setattr(journal, "atomic_path", checked)
     assert clean()[0] == 0
     assert held == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_result_that_others_exchange_for_a_pipe(corpus, clean, monkeypatch):
+    """The pipe would wait for its other end."""
+    record = clean_module._record
+
+    def exchanged(written, recording, outcome):
+        recording.target.unlink()
+        os.mkfifo(recording.target)
+        record(written, recording, outcome)
+
+    monkeypatch.setattr(clean_module, "_record", exchanged)
+    status, err = clean()
+    assert status == 1 and "was exchanged, or lost: it is no regular file" in err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
