@@ -15,6 +15,7 @@ from threading import Lock
 from typing import IO
 
 from ..audio.claim import is_own
+from ..audio.folder_path import open_found
 from ..errors import QseError
 from ..user_folders import cache_folder
 
@@ -89,14 +90,15 @@ class Marks:
 @cache
 def _secret() -> bytes:
     """Return what only this user knows, made once, in the folder for caches; something else for
-    each process where that cannot be written."""
+    each process where that cannot be written, or others have put another file there."""
     with suppress(OSError, QseError):
         path = cache_folder() / "secret"
         if not path.exists():
             _make(path)
-        with path.open("rb") as file:
-            secret = file.read(SECRET)
-            if len(secret) == SECRET and is_own(file.fileno()):
+        with open(path, "rb", opener=open_found) as file:
+            secret = file.read(SECRET + 1)
+            readable = os.name != "nt" and os.fstat(file.fileno()).st_mode & 0o077
+            if len(secret) == SECRET and is_own(file.fileno()) and not readable:
                 return secret
     return secrets.token_bytes(SECRET)
 

@@ -191,6 +191,27 @@ def test_secret_is_made_once_and_is_private(tmp_path, monkeypatch):
     assert marks._secret.__wrapped__() not in (first, marks._secret.__wrapped__())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("kind", ["link", "pipe", "readable", "longer"])
+def test_file_that_others_may_know_is_no_secret(tmp_path, monkeypatch, kind):
+    """Whoever can write the folder for caches can put any file of the user there, or a link."""
+    monkeypatch.setenv("QSE_CACHE", str(tmp_path))
+    (known := tmp_path / "known").write_bytes(32 * b"k")
+    known.chmod(0o600)
+    if kind == "link":
+        (tmp_path / "secret").symlink_to(known)
+    elif kind == "pipe":
+        os.mkfifo(tmp_path / "secret")
+    else:
+        known.rename(tmp_path / "secret")
+        known = tmp_path / "secret"
+        if kind == "readable":
+            known.chmod(0o640)
+        else:  # as a key, whose first bytes are those of all keys
+            known.write_bytes(33 * b"k")
+    assert marks._secret.__wrapped__() != 32 * b"k"
+
+
 @pytest.mark.parametrize(
     "added, words",
     [
