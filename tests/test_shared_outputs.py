@@ -31,6 +31,7 @@ from qse.errors import QseError
 from qse.evaluate.store import Store, claimed
 from qse.export.release import release
 from qse.export.target import model_target
+from qse.runtime.bands import BandModels
 from qse.train.training_log import MetricsLog
 
 pytestmark = pytest.mark.skipif(
@@ -143,6 +144,16 @@ def test_manifest_exchanged_behind_reading(manifest, monkeypatch):
     monkeypatch.setattr(Journal, "_rewrite", exchanged)
     with Journal(path, settings):
         assert b"private" in path.read_bytes() and path.stat().st_mode & 0o077 == 0
+
+
+def test_manifest_of_another_user_is_not_continued(shared, tmp_path):
+    """Its lines could say that finished files failed, which are then replaced."""
+    settings = Settings.of(BandModels("live-tiny"))
+    state = {"state": "failed", "source": "a.wav", "fingerprint": settings.fingerprint}
+    (shared / "out.jsonl").write_bytes(dump({"audio_filepath": "a.wav", "qse": state}))
+    os.chown(shared / "out.jsonl", 12345, 12345)
+    with pytest.raises(QseError, match=r"out\.jsonl cannot be written: it belongs to another user"):
+        Journal(shared / "out.jsonl", settings)
 
 
 def test_events(shared, tmp_path):

@@ -15,9 +15,8 @@ from typing import IO
 
 from .claim import claim_in
 from .file_mode import Source, is_wider, set_mode
-from .folder_path import entered_folder, target_folder
+from .folder_path import entered_folder, refuse_foreign, target_folder
 from .held_folder import HeldFolder
-from .private_folder import is_shared
 
 _unfinished: set[tuple[HeldFolder, str]] = set()
 
@@ -136,10 +135,7 @@ def open_to_append(path: Path, *, source: Source | None, is_named: bool = False)
 
 def _opened_to_append(folder: HeldFolder, name: str) -> IO[bytes]:
     descriptor = folder.open_itself(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    if folder.at is not None and is_shared(folder.at) and _is_foreign(descriptor):
-        os.close(descriptor)
-        reason = "it belongs to another user, or is another file as well"
-        raise PermissionError(errno.EPERM, reason, name)
+    refuse_foreign(folder, name, descriptor)
     return os.fdopen(descriptor, "ab")
 
 
@@ -150,11 +146,6 @@ def _replace_by_copy(folder: HeldFolder, name: str, source: Source) -> None:
         part.open("wb") as copy,
     ):
         copyfileobj(file, copy)
-
-
-def _is_foreign(descriptor: int) -> bool:
-    state = os.fstat(descriptor)
-    return state.st_uid not in (0, os.geteuid()) or state.st_nlink > 1
 
 
 def remove(path: Path) -> None:

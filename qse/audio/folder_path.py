@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .file_mode import Sources
 from .held_folder import HAS_DESCRIPTORS, NO_LINK, HeldFolder
-from .private_folder import is_open
+from .private_folder import is_open, is_shared
 
 # O_PATH needs no permission to list the folder
 FOLDER = getattr(os, "O_PATH", 0) | getattr(os, "O_DIRECTORY", 0) | NO_LINK
@@ -79,9 +79,23 @@ def make_folder(path: Path) -> None:
 
 def open_named(path: str, flags: int) -> int:
     """Open an output that a person has named, to read what is to be continued or replaced: an
-    opener for `open`. Raises OSError as `held_folder`, and for what is no regular file."""
+    opener for `open`. Raises OSError as `held_folder`, for what is no regular file, and for one
+    that others may have put there."""
     with target_folder(Path(path), is_named=True) as (folder, name):
-        return folder.open(name, flags)
+        descriptor = folder.open(name, flags)
+        refuse_foreign(folder, name, descriptor)
+        return descriptor
+
+
+def refuse_foreign(folder: HeldFolder, name: str, descriptor: int) -> None:
+    """Close an open file, and raise PermissionError, where others may have put it into its folder:
+    one of another user, or with a second name, where others can make files."""
+    state = os.fstat(descriptor)
+    is_own = state.st_uid in (0, os.geteuid()) and state.st_nlink == 1
+    if folder.at is not None and is_shared(folder.at) and not is_own:
+        os.close(descriptor)
+        reason = "it belongs to another user, or is another file as well"
+        raise PermissionError(errno.EPERM, reason, name)
 
 
 def open_found(path: str, flags: int) -> int:

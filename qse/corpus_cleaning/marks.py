@@ -26,11 +26,12 @@ SECRET = 32  # bytes
 
 class Marks:
     """The marks in an open file that this process has locked; none are read from, or written to,
-    that of another user, which may hold anything."""
+    that of another user, which may hold anything. manifest: its name, for which they hold."""
 
-    def __init__(self, file: IO[bytes]):
+    def __init__(self, file: IO[bytes], manifest: str):
         self._file = file
-        self._key = _secret() + f"{os.fstat(file.fileno()).st_ino} ".encode()
+        number = os.fstat(file.fileno()).st_ino
+        self._key = hmac.digest(_secret(), os.fsencode(f"{number} {manifest}"), "sha256")
         self._is_own = is_own(file.fileno())
         self._held = self._read() if self._is_own else set()
         self._new: dict[str, Path] = {}  # targets by their marks of this run
