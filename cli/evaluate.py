@@ -12,6 +12,7 @@ from qse.errors import QseError, UsageError
 
 from . import bars
 from .evaluate_options import Computing, Presentation, Scoring, TestData
+from .found_folder import RUNS, found_folder
 from .options import as_options, grouped, models_that_begin
 from .streams import say, tell
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from qse.evaluate.published import PublishedTable
     from qse.evaluate.system import System
 
-RESULTS = Path("runs", "evaluate")  # folder of all results without --out
+RESULTS = RUNS / "evaluate"  # folder of all results without --out
 
 
 @grouped
@@ -59,15 +60,15 @@ def evaluate(
     if (presentation.groups is None) != (not presentation.by):
         raise UsageError("--groups FILE and --by COLUMN go together")
     system = _system(model, computing)
-    out = scoring.out or RESULTS / system.name
+    out = scoring.out or found_folder(RESULTS / system.name)
     other = None
     if against and not has_results(against):
         other = _system(against, replace(computing, device="cpu", talkers=None))
         place = (scoring.out or RESULTS) / other.name
-        against = str(out / other.name if place == out else place)
+        place = out / other.name if place == out else place
+        against = str(found_folder(place, scoring.out or RUNS))
     pairs = _pairs(test_data, computing.lead_in)
-    dataset = test_data.dataset
-    published = _prepared(presentation, dataset)
+    published = _prepared(presentation, dataset := test_data.dataset)
     options: dict[str, Any] = {
         "metrics": scoring.metrics,
         "sample_rate": scoring.sample_rate or (SAMPLE_RATE if dataset else None),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import bars
+from .found_folder import RUNS, found_folder
 from .options import NOISE, RECIPE, SPEECH, Change, Trust, grouped, models_that_begin, number
 from .streams import say
 
@@ -128,7 +129,7 @@ def train(
     else:
         raise UsageError("say what to train: --recipe NAME, or --resume with the --out of a run")
     is_run = path.name == "config.toml"
-    out = out or Path("runs") / (path.resolve().parent.name if is_run else path.stem)
+    out = out or found_folder(RUNS / (path.resolve().parent.name if is_run else path.stem))
     if resume and (out / "config.toml").is_file():
         path = out / "config.toml"
     places = vars(material) | vars(parts) | vars(validation)
