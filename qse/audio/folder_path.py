@@ -90,9 +90,10 @@ def open_named(path: str, flags: int) -> int:
 def refuse_foreign(folder: HeldFolder, name: str, descriptor: int) -> None:
     """Close an open file, and raise PermissionError, where others may have put it into its folder:
     one of another user, or with a second name, where others can make files."""
+    if folder.at is None or not is_shared(folder.at):
+        return
     state = os.fstat(descriptor)
-    is_own = state.st_uid in (0, os.geteuid()) and state.st_nlink == 1
-    if folder.at is not None and is_shared(folder.at) and not is_own:
+    if state.st_uid not in (0, os.geteuid()) or state.st_nlink > 1:
         os.close(descriptor)
         reason = "it belongs to another user, or is another file as well"
         raise PermissionError(errno.EPERM, reason, name)
