@@ -64,11 +64,10 @@ def evaluate(
     other = None
     if against and not has_results(against):
         other = _system(against, replace(computing, device="cpu", talkers=None))
-        place = (scoring.out or RESULTS) / other.name
-        place = out / other.name if place == out else place
-        against = str(found_folder(place, scoring.out or RUNS))
+        against = str(_folder_of_other(other.name, out, scoring.out))
     pairs = _pairs(test_data, computing.lead_in)
-    published = _prepared(presentation, dataset := test_data.dataset)
+    dataset = test_data.dataset
+    published = _prepared(presentation, dataset)
     options: dict[str, Any] = {
         "metrics": scoring.metrics,
         "sample_rate": scoring.sample_rate or (SAMPLE_RATE if dataset else None),
@@ -86,6 +85,15 @@ def evaluate(
     except QseError as error:
         raise type(error)(as_options(str(error))) from error
     _show(result, of_columns, presentation.plot, against, published)
+
+
+def _folder_of_other(name: str, out: Path, named: Path | None) -> Path:
+    """Return the folder for the results of the system to compare with, beside or below `out`.
+
+    named: by --out. Raises QseError as `found_folder`.
+    """
+    place = (named or RESULTS) / name
+    return found_folder(out / name if place == out else place, named or RUNS)
 
 
 def _prepared(presentation: Presentation, dataset: str | None) -> "PublishedTable | None":

@@ -322,7 +322,7 @@ def test_models_are_made_elsewhere(shared, precious):
 
 
 def test_former_files_that_are_exchanged_for_links(shared, precious, monkeypatch):
-    """What is kept to be put back is the file that was looked at."""
+    """Keep the file that was looked at, to put it back."""
     (folder := shared / "model").mkdir()
     folder.chmod(0o777)
     foreign(folder / "card.md", precious)

@@ -138,8 +138,9 @@ class Journal:
         if self.path.exists() and not self.path.is_file():
             raise UsageError(f"{self.path} is no regular file: name another manifest")
         try:
-            with open(self.path, "rb", opener=open_named) as file, Sources([self.path]) as own:
-                own.opened(self.path, file.fileno())
+            with open(self.path, "rb", opener=open_named) as file:
+                own = Sources([self.path])
+                own.add(file.fileno())
                 self._sources.append(own)
                 lines = file.read().splitlines(keepends=True)
         except FileNotFoundError:

@@ -86,7 +86,7 @@ def add_many_streams(folder: Path, licence: str = "Apache-2.0") -> None:
     """
     path = weights_of(folder)
     with Sources([folder / CONFIG, path]) as origin:
-        network, _ = load_network(folder / CONFIG, path)
+        network = load_network(folder / CONFIG, path)[0]
     engine = streaming(load(folder))
     if engine.second_grid:
         raise QseError(f"{folder}: runs on two grids of frames, and a graph of many streams on one")

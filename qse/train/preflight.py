@@ -141,7 +141,7 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
         ) from error
     if job.resume:
         with Sources([job.checkpoint, job.out / CONFIG]) as sources:
-            tensors, _ = checkpoint.load_checkpoint(job.checkpoint, network)
+            tensors = checkpoint.load_checkpoint(job.checkpoint, network)[0]
         try:
             network.load_state_dict(weights.pick(tensors, "model"))
         except RuntimeError as error:

@@ -198,7 +198,7 @@ def test_secret_is_made_once_and_is_private(tmp_path, monkeypatch):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 @pytest.mark.parametrize("kind", ["link", "pipe", "readable", "longer"])
 def test_file_that_others_may_know_is_no_secret(tmp_path, monkeypatch, kind):
-    """Whoever can write the folder for caches can put any file of the user there, or a link."""
+    """Put a file of the user, or a link, there, as whoever can write the folder for caches can."""
     monkeypatch.setenv("QSE_CACHE", str(tmp_path))
     (known := tmp_path / "known").write_bytes(32 * b"k")
     known.chmod(0o600)
