@@ -54,6 +54,34 @@ def failed_and_noticed_by_another(rank: int, processes: int) -> None:
     raise ValueError("a fault of the code")
 
 
+class Instruction:
+    """An object that makes a folder where it is unpickled."""
+
+    def __init__(self, path: str):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+def sends_an_instruction(rank: int, processes: int, path: str) -> None:
+    """Let the first process send to the other what makes a folder where it is unpickled."""
+    from qse.train.exchange import gather
+
+    gather([Instruction(path)] if rank == 0 else [])
+
+
+def sends_its_rank(rank: int, processes: int) -> None:
+    """Exchange items of unequal size, with numbers, texts and tensors."""
+    import torch
+
+    from qse.train.exchange import gather
+
+    items = [(number, {"name": [0.5 * number]}, torch.ones(number)) for number in range(3)]
+    own = items[:1] if rank == 0 else items[1:]
+    assert str(gather(own)) == str(items)
+
+
 def _wait_for_the_end(process: int) -> None:
     with suppress(ProcessLookupError):
         while True:

@@ -129,6 +129,16 @@ def test_average_of_one_process():
     assert x.tolist() == [1, 2] and exchange.gather([3]) == [3]
 
 
+def test_processes_gather_items_of_unequal_size():
+    parallel.launch(processes.sends_its_rank, 2)
+
+
+def test_processes_run_nothing_that_another_program_sends(tmp_path):
+    with pytest.raises(RuntimeError, match="weights_only"):
+        parallel.launch(processes.sends_an_instruction, 2, str(tmp_path / "made"))
+    assert not (tmp_path / "made").exists()
+
+
 SAYS_WHY = """
 import os, signal
 from qse.stop_signals import handled_by
