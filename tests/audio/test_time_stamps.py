@@ -18,12 +18,6 @@ from qse.audio.reader import open_audio
 pytestmark = needs_ffmpeg
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def bursts(path, sample_rate: int = 48000) -> list[float]:
     """Return when sound that is not silent begins in a file, in seconds."""
     with open_audio(path) as source:
