@@ -17,6 +17,7 @@ from .options import as_options, grouped, models_that_begin
 from .streams import say, tell
 
 if TYPE_CHECKING:
+    from qse.audio.file_mode import Sources
     from qse.data.datasets import Pair
     from qse.evaluate.evaluation import Evaluation, Groups
     from qse.evaluate.published import PublishedTable
@@ -50,7 +51,6 @@ def evaluate(
     """
     from qse.data.datasets import SAMPLE_RATE, TEST_SET_SIZES
     from qse.evaluate.differences import compared
-    from qse.evaluate.evaluation import read_groups
     from qse.evaluate.store import has_results
 
     against = presentation.against
@@ -75,16 +75,15 @@ def evaluate(
         "jobs": computing.jobs,
     }
     try:
-        table = presentation.groups
-        of_columns = read_groups(table, presentation.by or [], pairs) if table else {}
+        of_columns, source = _groups(presentation, pairs)
         result = _evaluated(system, pairs, out, options)
         result = result.within(TEST_SET_SIZES.get(dataset or "", 0))
         if against and other:
             options["sample_rate"] = result.sample_rate
-            _evaluated(other, pairs, Path(against), options).write(of_columns)
+            _evaluated(other, pairs, Path(against), options).write(of_columns, source)
     except QseError as error:
         raise type(error)(as_options(str(error))) from error
-    _show(result, of_columns, presentation.plot, against, published)
+    _show(result, of_columns, source, presentation.plot, against, published)
 
 
 def _folder_of_other(name: str, out: Path, named: Path | None) -> Path:
@@ -94,6 +93,16 @@ def _folder_of_other(name: str, out: Path, named: Path | None) -> Path:
     """
     place = (named or RESULTS) / name
     return found_folder(out / name if place == out else place, named or RUNS)
+
+
+def _groups(presentation: Presentation, pairs: "list[Pair]") -> "tuple[Groups, Sources]":
+    """Return the groups of utterances by each column of the table, and the table as a source."""
+    from qse.audio.file_mode import Sources
+    from qse.evaluate.evaluation import read_groups
+
+    table = presentation.groups
+    with Sources([table] if table else []) as source:
+        return read_groups(table, presentation.by or [], pairs) if table else {}, source
 
 
 def _prepared(presentation: Presentation, dataset: str | None) -> "PublishedTable | None":
@@ -150,6 +159,7 @@ def _evaluated(
 def _show(
     result: "Evaluation",
     groups: "Groups",
+    source: "Sources",
     plot: bool,
     against: str | None,
     published: "PublishedTable | None",
@@ -158,7 +168,7 @@ def _show(
     from qse.evaluate.differences import compared
     from qse.evaluate.published import beside_published
 
-    text = result.write(groups)
+    text = result.write(groups, source)
     if plot:
         result.plot()
     tell(text)

@@ -133,7 +133,7 @@ def train(
     if resume and (out / "config.toml").is_file():
         path = out / "config.toml"
     places = vars(material) | vars(parts) | vars(validation)
-    job = Job(out=out, **places, **vars(computing))
+    job = Job(out=out, recipe=path, **places, **vars(computing))
     with bars.progress_bar() as progress:
         # of a run through no link: its values are written there again
         config = read_config(path, change or [], open_found if path.parent == out else None)

@@ -6,6 +6,8 @@ import time
 from contextlib import suppress
 from threading import Thread
 
+NOT_UTF_8 = os.fsdecode(b"\xff") if os.name == "posix" else "a"  # a name
+
 
 def interrupted(rank: int, processes: int) -> None:
     """Ctrl-C while the corpora are read: the terminal signals all processes."""
@@ -37,7 +39,7 @@ def raised_and_noticed_by_another(rank: int, processes: int) -> None:
     from qse.train.exchange import gather
 
     if rank == 0:
-        raise QseError("no such file")
+        raise QseError(f"{NOT_UTF_8}: no such file")
     gather([])
 
 

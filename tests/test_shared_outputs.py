@@ -28,6 +28,7 @@ from qse.data.decoded_parts import DecodedParts
 from qse.data.mix_config import MixConfig
 from qse.data.pair_folder import mix_pairs
 from qse.errors import QseError
+from qse.evaluate.report import read_groups
 from qse.evaluate.store import Store, claimed
 from qse.export.release import release
 from qse.export.target import model_target
@@ -279,6 +280,21 @@ def test_tables_of_decoded_parts(shared, tmp_path, kind):
         os.mkfifo(shared / f"{'0' * 16}.json")
     with pytest.raises(QseError, match=r"json cannot be read: it is (a link|no regular file)"):
         DecodedParts(shared, {16000: 0.0}).found()
+
+
+def test_settings_of_an_evaluation(shared, tmp_path):
+    (tmp_path / "private.json").write_text('{"secret": 7}')
+    Store(shared, ["name", "stamp"], {}, {"a": "1"}).begin()
+    foreign(shared / "settings.json", tmp_path / "private.json")
+    with pytest.raises(PermissionError, match="it is a link"):
+        Store(shared, ["name", "stamp"], {}, {"a": "1"})
+
+
+def test_groups_of_utterances(shared, tmp_path):
+    (tmp_path / "private.tsv").write_text("name\tkind\na\tsecret\n")
+    foreign(shared / "by.tsv", tmp_path / "private.tsv")
+    with pytest.raises(QseError, match="is a link that another user made"):
+        read_groups(shared / "by.tsv", "kind")
 
 
 def test_runs_of_an_experiment(shared, tmp_path):

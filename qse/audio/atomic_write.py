@@ -162,9 +162,10 @@ def write_text(
     source: Source | None,
     is_named: bool = False,
 ) -> None:
-    """Write `text` to `path` atomically, in UTF-8; see `atomic_path`."""
+    """Write `text` to `path` atomically, in UTF-8, but names of files as they are; see
+    `atomic_path`."""
     with atomic_path(path, overwrite, source=source, is_named=is_named) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 def discard_unfinished() -> None:

@@ -64,7 +64,7 @@ class Journal:
         try:
             make_folder(path.parent)
             self._lock = _locked(path)
-            self._marks = Marks(self._lock, path.name)
+            self._marks = Marks(self._lock, path)
             entries = self._load()
             self._done = Counter(entry[KEY]["source"] for entry in entries)
             self._file = self._appended()

@@ -1,7 +1,8 @@
 """Remember which enhanced files runs with a manifest have begun: only such may be replaced.
 
-A mark is bound to its file, so that it holds for no copy of that, and to a secret of the user, so
-that nobody can put marks into a folder for others.
+A mark is bound to its file, so that it holds for no copy of that, to the path of the manifest, so
+that it holds for no other one, and to a secret of the user, so that nobody can put marks into a
+folder for others.
 """
 
 import hmac
@@ -26,12 +27,12 @@ SECRET = 32  # bytes
 
 class Marks:
     """The marks in an open file that this process has locked; none are read from, or written to,
-    that of another user, which may hold anything. manifest: its name, for which they hold."""
+    that of another user, which may hold anything. manifest: its path, for which they hold."""
 
-    def __init__(self, file: IO[bytes], manifest: str):
+    def __init__(self, file: IO[bytes], manifest: Path):
         self._file = file
-        number = os.fstat(file.fileno()).st_ino
-        self._key = hmac.digest(_secret(), os.fsencode(f"{number} {manifest}"), "sha256")
+        bound = f"{os.fstat(file.fileno()).st_ino} {os.path.realpath(manifest)}"
+        self._key = hmac.digest(_secret(), os.fsencode(bound), "sha256")
         self._is_own = is_own(file.fileno())
         self._held = self._read() if self._is_own else set()
         self._new: dict[str, Path] = {}  # targets by their marks of this run

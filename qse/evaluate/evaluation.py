@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..audio.atomic_write import write_text
+from ..audio.file_mode import Source
 from ..audio.private_folder import private_folder
 from ..data.datasets import Pair, Progress
 from ..errors import QseError, UsageError
@@ -68,8 +69,9 @@ class Evaluation:
             text += "\n" + tables.group_tables(self.rows, dict(group_of), column)
         return text
 
-    def write(self, groups: Groups | None = None) -> str:
-        """Write summary.md and summary.json to the folder; return the text of the former.
+    def write(self, groups: Groups | None = None, source: Source | None = None) -> str:
+        """Write summary.md and summary.json to the folder; return the text of the former. source:
+        the file of the groups, which they are no more readable than.
 
         Raises QseError for an evaluation in memory.
         """
@@ -80,9 +82,9 @@ class Evaluation:
             for column, group_of in groups.items():
                 results["groups"][column] = self._of_groups(dict(group_of))
         text = self.text(groups)
-        write_text(folder / "summary.md", text, source=None)
+        write_text(folder / "summary.md", text, source=source)
         text_of_all = json.dumps(results, indent=2) + "\n"
-        write_text(folder / "summary.json", text_of_all, source=None)
+        write_text(folder / "summary.json", text_of_all, source=source)
         return text
 
     def plot(self) -> None:

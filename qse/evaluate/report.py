@@ -7,7 +7,6 @@ system helps, which two separate intervals do not.
 """
 
 import csv
-import errno
 import re
 from collections.abc import Iterable
 from io import StringIO
@@ -16,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..audio.folder_path import open_source
+from ..bounded_text import LONGEST_TABLE, read_text
 from ..errors import QseError
 from .metrics import METRICS
 from .store import Row, values_of
@@ -154,12 +155,8 @@ def read_groups(path: Path, column: str) -> dict[str, str]:
 
 def _table(path: Path) -> list[list[str]]:
     """Return the cells of a table, its header first."""
-    path = Path(path)
     try:
-        if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "it is no regular file")  # a device has no end
-        with path.open(newline="", encoding="utf-8") as file:
-            text = file.read()
+        text = read_text(Path(path), LONGEST_TABLE, newline="", opener=open_source)
         logged = [line.split() for line in text.splitlines() if line.strip()]
         if logged and all(LOGGED.fullmatch(" ".join(words)) for words in logged):
             return [["utterance", "noise", "snr"], *logged]

@@ -94,7 +94,7 @@ class Store:
             return []
         if not self._settings.is_file():
             raise QseError(f"{self._table} is there without {SETTINGS} beside it: {CURE}")
-        before = read_settings(self.folder)
+        before = read_settings(self.folder, open_found)
         odd = [key for key in {**settings, **before} if before.get(key) != settings.get(key)]
         if odd:
             what = f"{self.folder} holds an evaluation of something else"
@@ -111,7 +111,7 @@ class Store:
         Settings are written before the table: those of this evaluation are its own.
         """
         found = [path.name for name in WRITTEN for path in sorted(self.folder.glob(name))]
-        if read_settings(self.folder) not in ({}, settings):
+        if read_settings(self.folder, open_found) not in ({}, settings):
             found.append(SETTINGS)
         if found:
             raise QseError(f"{self.folder / found[0]} is there without {SCORES} beside it: {CURE}")
@@ -130,8 +130,9 @@ def has_results(folder: str | Path) -> bool:
     return Path(folder, SCORES).is_file()
 
 
-def read_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings of the evaluation in a folder, {} if they are missing.
+def read_settings(folder: Path, opener: Opener | None = None) -> dict[str, Any]:
+    """Return the settings of the evaluation in a folder, {} if they are missing. opener: as of
+    `open`.
 
     Raises QseError where they are damaged.
     """
@@ -139,7 +140,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(read_text(path, LONGEST, CURE))
+        found = json.loads(read_text(path, LONGEST, CURE, opener=opener))
     except (ValueError, RecursionError) as error:
         raise QseError(f"{path} is damaged ({error}): {CURE}") from error
     if not isinstance(found, dict):

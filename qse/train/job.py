@@ -16,7 +16,8 @@ class Job:
     (each process has a GPU of its own), "cuda:1" (this one) or "mps". resume: continue the run in
     `out`. cache: folder for decoded copies of the recordings, which are not read into memory then;
     those of a bundle are in `out` without it. start: model (name or folder) or folder of a run
-    whose weights are the first ones; None: random weights.
+    whose weights are the first ones; None: random weights. recipe: the file of the configuration;
+    the run is no more readable than that.
     """
 
     speech: Path | None = None
@@ -33,6 +34,7 @@ class Job:
     unknown: Path | None = None
     bundles: Path | None = None
     watch: Path | None = None
+    recipe: Path | None = None
 
     @property
     def parts(self) -> Path | None:

@@ -26,6 +26,7 @@ from ..stop_signals import handled_by
 from .exchange import LostProcess, count, gather, process_group
 
 TORCHRUN = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
+FORM: Any = {"encoding": "utf-8", "errors": "surrogateescape"}  # sentences name files: any bytes
 
 
 def started_by_torchrun() -> bool:
@@ -91,10 +92,11 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
         except (ProcessRaisedException, ProcessExitedException) as error:
             reason = folder / "reason"
             if reason.exists():
-                raise QseError(reason.read_text()) from None
+                raise QseError(reason.read_text(**FORM)) from None
             failure = folder / "failure"
             if failure.exists():
-                raise RuntimeError(f"a process of the run failed:\n{failure.read_text()}") from None
+                cause = failure.read_text(**FORM)
+                raise RuntimeError(f"a process of the run failed:\n{cause}") from None
             if received:  # before the processes had their handlers
                 raise SystemExit(128 + received[0]) from None
             lost = folder / f"lost-{error.error_index}"
@@ -120,7 +122,7 @@ def _end(processes: list[BaseProcess], error: Exception, lost: Path) -> str:
         code = process.exitcode or 0
         if code < 0 and code != -signal.SIGTERM:  # which ends the others
             return f"process {number} terminated with signal {signal.Signals(-code).name}"
-    return lost.read_text()
+    return lost.read_text(**FORM)
 
 
 @contextmanager
@@ -156,7 +158,7 @@ def _join(
         with process_group(rendezvous(folder), rank, processes), _reported(folder):
             work(rank, processes, *arguments)
     except LostProcess as error:
-        (folder / f"lost-{rank}").write_text(error.reason)
+        (folder / f"lost-{rank}").write_text(error.reason, **FORM)
         raise
     except KeyboardInterrupt:  # which torch would take for a normal end
         raise SystemExit(128 + signal.SIGINT) from None
@@ -186,8 +188,8 @@ def _reported(folder: Path) -> Iterator[None]:
     except LostProcess:
         raise
     except QseError as error:
-        (folder / "reason").write_text(str(error))
+        (folder / "reason").write_text(str(error), **FORM)
         raise
     except Exception:
-        (folder / "failure").write_text(traceback.format_exc())
+        (folder / "failure").write_text(traceback.format_exc(), **FORM)
         raise

@@ -139,8 +139,9 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
         raise QseError(
             f"{job.out / 'config.toml'}: {error}" if job.resume else str(error)
         ) from error
+    files = [job.recipe] if job.recipe else []
     if job.resume:
-        with Sources([job.checkpoint, job.out / CONFIG]) as sources:
+        with Sources([*files, job.checkpoint, job.out / CONFIG]) as sources:
             tensors = checkpoint.load_checkpoint(job.checkpoint, network)[0]
         try:
             network.load_state_dict(weights.pick(tensors, "model"))
@@ -150,7 +151,9 @@ def _start(config: RunConfig, job: Job, network: Network | None) -> Start:
                 f"{path}: not a checkpoint of this model; resume with the run's own config.toml"
             ) from error
         return Start(network, {}, sources)
-    with Sources([first_weights(job.start)] if job.start else []) as sources:
+    if job.start:
+        files.append(first_weights(job.start))
+    with Sources(files) as sources:
         return Start(network, start_from(network, job.start) if job.start else {}, sources)
 
 

@@ -160,7 +160,9 @@ def test_clean_replaces_no_file_where_it_has_written_none(corpus, clean, monkeyp
     assert clean()[0] == 0 and (corpus / "out/a/0.wav").is_file()
 
 
-@pytest.mark.parametrize("origin", ["own", "copied", "of another user", "of another manifest"])
+@pytest.mark.parametrize(
+    "origin", ["own", "copied", "of another user", "of another manifest", "of another folder"]
+)
 def test_clean_replaces_no_file_by_a_lock_of_others(corpus, clean, monkeypatch, origin):
     """As one from an archive, which may name any file, and have the expected inode."""
     (corpus / "out/a").mkdir(parents=True)
@@ -169,13 +171,13 @@ def test_clean_replaces_no_file_by_a_lock_of_others(corpus, clean, monkeypatch, 
         if origin == "of another user":
             changed.setattr("qse.corpus_cleaning.marks._secret", lambda: b"another")
         name = "other.jsonl" if origin == "of another manifest" else "out.jsonl"
-        with Journal(corpus / name, Settings.of(BandModels(MODEL))) as journal:
+        place = corpus / "former" if origin == "of another folder" else corpus
+        with Journal(place / name, Settings.of(BandModels(MODEL))) as journal:
             journal.begin(found[0])
             found[0].target.write_bytes(b"mine")
     lock = corpus / ".out.jsonl.lock"
-    if name == "other.jsonl":
-        (corpus / ".other.jsonl.lock").rename(lock)
-        (corpus / "other.jsonl").rename(corpus / "out.jsonl")
+    (place / f".{name}.lock").rename(lock)
+    (place / name).rename(corpus / "out.jsonl")
     if origin == "copied":
         shutil.copyfile(lock, corpus / "copy")
         os.replace(corpus / "copy", lock)

@@ -1,6 +1,8 @@
 """qse evaluate: exit status, options."""
 
 import json
+import os
+import stat
 
 import pytest
 import soxr
@@ -39,6 +41,20 @@ def test_evaluate_exit_status(corpus, run):
     write(corpus / "noisy" / "u2.wav", voice(1.0) + 0.1 * hiss(16000))
     fine = run("noisy", *folders, "--metrics", "si_sdr", "--jobs", 1)
     assert fine.exit_code == 0 and "| SI-SDR dB | " in fine.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_evaluate_by_a_private_table_is_private(corpus, run):
+    (corpus / "by.tsv").write_text("name\tkind\nu0\tprivate\n")
+    (corpus / "by.tsv").chmod(0o600)
+    folders = "--clean", corpus / "clean", "--noisy", corpus / "noisy", "--out", corpus / "out"
+    options = "--metrics", "si_sdr", "--jobs", 1, "--against", "noisy"
+    by = "--groups", corpus / "by.tsv", "--by", "kind"
+    assert run("noisy", *folders, *options, *by).exit_code == 0
+    results = [*corpus.glob("out/**/summary.*")]
+    assert len(results) == 4
+    for path in results:
+        assert "private" in path.read_text() and stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_evaluate_names_damaged_utterances(corpus, run):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import threading
 
 import pytest
@@ -166,6 +167,15 @@ def test_cached_corpus_lists_and_leaves_out_what_cannot_be_read(folder, store):
     assert len(store.unreadable.read_text().splitlines()) == 1
     write(folder / "b/two.wav", speech_like(3000, 16000, 0))  # repaired
     check(store.corpus(files(folder)), folder)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text")
+def test_cached_corpus_lists_what_has_a_name_that_is_not_utf_8(folder, store):
+    bad = folder / os.fsdecode(b"\xff.wav")
+    bad.write_bytes(b"no audio")
+    with pytest.raises(QseError, match="is not an audio file"):
+        store.corpus(files(folder))
+    assert store.unreadable.read_bytes().startswith(os.fsencode(bad))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="files are not sparse")

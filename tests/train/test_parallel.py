@@ -46,7 +46,7 @@ def test_launch_reports_a_killed_process_that_another_noticed_first():
 
 
 def test_launch_reports_the_cause_and_not_the_loss():
-    with pytest.raises(QseError, match=r"^no such file$"):
+    with pytest.raises(QseError, match=rf"^{processes.NOT_UTF_8}: no such file$"):
         parallel.launch(processes.raised_and_noticed_by_another, 2)
 
 

@@ -106,6 +106,19 @@ def test_run_from_private_weights_is_private(finished_run, training_audio, tmp_p
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("resume", [False, True])
+def test_run_of_a_private_recipe_is_private(finished_run, training_audio, tmp_path, resume):
+    (tmp_path / "recipe.toml").touch(0o600)
+    run = tmp_path / "run"
+    if resume:
+        shutil.copytree(finished_run[0], run)
+        (run / "config.toml").unlink()
+    options = {"recipe": tmp_path / "recipe.toml", "resume": resume, "hours": 0}
+    train(CONFIG, job(training_audio, run, valid=None, **options))
+    assert stat.S_IMODE((run / "config.toml").stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 def test_checkpoints_keep_the_readers_of_the_first_weights(
     finished_run, training_audio, tmp_path, monkeypatch
 ):
