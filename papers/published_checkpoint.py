@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 
 from qse.audio.atomic_write import write_text
-from qse.audio.folder_path import make_folder
+from qse.audio.file_mode import Sources
+from qse.audio.folder_path import make_folder, open_source
 from qse.errors import QseError, UsageError
 from qse.model_folder import CONFIG, WEIGHTS
 from qse.networks import build_network
@@ -47,8 +48,10 @@ class PublishedCheckpoint(Experiment):
             if os.path.lexists(out / name):
                 raise QseError(f"{out / name} is there already: name a new folder")
         network = build_network({"network": NETWORK, "attention": self.attention})
+        with Sources([Path(self.file)]) as source:
+            tensors = read_checkpoint(Path(self.file))
         try:
-            network.get_submodule("core").load_state_dict(read_checkpoint(Path(self.file)))
+            network.get_submodule("core").load_state_dict(tensors)
         except RuntimeError as error:
             differences = str(error).splitlines()[1:]
             first = differences[0].strip() if differences else str(error)
@@ -58,7 +61,7 @@ class PublishedCheckpoint(Experiment):
             ) from error
         make_folder(out)
         write_text(out / CONFIG, tomli_w.dumps({"model": model_table(network)}), source=None)
-        save(out / WEIGHTS[0], network.state_dict(), {}, Path(self.file))
+        save(out / WEIGHTS[0], network.state_dict(), {}, source)
         return (
             f"{parameter_count(network):,} parameters: qse evaluate {out}, qse export {out} MODEL"
         )
@@ -71,7 +74,8 @@ def read_checkpoint(path: Path) -> dict[str, Tensor]:
     be read without running code.
     """
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        with open(path, "rb", opener=open_source) as file:
+            found = torch.load(file, map_location="cpu", weights_only=True)
     except OSError as error:
         raise QseError(f"{path} cannot be read: {error.strerror}") from error
     except (RuntimeError, EOFError, LookupError, ValueError, pickle.UnpicklingError) as error:

@@ -1,6 +1,7 @@
 """The published checkpoint: names and layout of its weights, and what is refused."""
 
 import os
+import shutil
 import stat
 import tomllib
 from functools import partial
@@ -48,13 +49,25 @@ def published_names(core):
     return tensors
 
 
-def test_published_checkpoint_becomes_a_run(tmp_path):
+def test_published_checkpoint_becomes_a_run(tmp_path, monkeypatch):
+    """With the permissions of the file that is read, whatever has its name later."""
     torch.manual_seed(0)
     network = Published(PublishedConfig()).eval()
     content = {"epoch": 7, "model_state_dict": published_names(network.core)}
     torch.save(content, tmp_path / "best_model.pt")
     (tmp_path / "best_model.pt").chmod(0o600)
     settings = [f"file={tmp_path / 'best_model.pt'}"]
+    load = torch.load
+
+    def exchanged(file, **options):
+        found = load(file, **options)
+        shutil.copyfile(tmp_path / "best_model.pt", tmp_path / "public.pt")
+        (tmp_path / "public.pt").chmod(0o644)
+        if os.name == "posix":  # Windows replaces no open file
+            os.replace(tmp_path / "public.pt", tmp_path / "best_model.pt")
+        return found
+
+    monkeypatch.setattr(torch, "load", exchanged)
     assert experiment("published-checkpoint", tmp_path / "run", settings).startswith("804,021")
     run = tmp_path / "run"
     assert os.name == "nt" or stat.S_IMODE((run / "weights.safetensors").stat().st_mode) == 0o600
