@@ -102,7 +102,10 @@ def _wheels(folder: Path, python_version: str) -> list[Path]:
         raise QseError(
             f"{CHECKOUT}: qse runs from no checkout, of which a wheel could be made; {cure}"
         )
-    _pip("wheel", "--no-deps", "--wheel-dir", str(folder / "own"), str(CHECKOUT))
+    plan = folder / "build.cfg"  # in the checkout, files of former builds would get into the wheel
+    plan.write_text(f"[build]\nbuild_base = {folder / 'build'}\n")
+    own = folder / "own"
+    _pip("wheel", "--no-deps", "--wheel-dir", str(own), str(CHECKOUT), DIST_EXTRA_CONFIG=str(plan))
     target = folder / "wheels"
     binary = ["--only-binary", ":all:", "--python-version", python_version]
     platforms = []
@@ -111,15 +114,14 @@ def _wheels(folder: Path, python_version: str) -> list[Path]:
     _pip("download", "--dest", str(target), *binary, *platforms, *DEPENDENCIES)
     for numpy in target.glob("numpy-*.whl"):  # the other machine's NumPy fits its PyTorch
         numpy.unlink()
-    for wheel in (folder / "own").glob("*.whl"):
+    for wheel in own.glob("*.whl"):
         without_models(wheel, target / wheel.name)
     return sorted(target.glob("*.whl"))
 
 
-def _pip(*words: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pip", words[0], "-q", *words[1:]], capture_output=True, text=True
-    )
+def _pip(*words: str, **environment: str) -> None:
+    line = [sys.executable, "-m", "pip", words[0], "-q", *words[1:]]
+    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **environment})
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [""])[-1]
         cure = "see pip's message, or pack without wheels"

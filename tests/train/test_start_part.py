@@ -56,6 +56,25 @@ def test_wheel_without_models_can_be_installed(tmp_path):
     assert (target / "qse/web/__init__.py").is_file()
 
 
+@pytest.mark.slow
+def test_wheel_holds_nothing_of_former_builds(tmp_path, monkeypatch):
+    """Nor leaves anything in the checkout."""
+    checkout = tmp_path / "checkout"
+    (checkout / "build/lib").mkdir(parents=True)
+    (checkout / "build/lib/former.py").touch()
+    (checkout / "one.py").touch()
+    (checkout / "pyproject.toml").write_text(
+        '[project]\nname = "one"\nversion = "1"\n[tool.setuptools]\npy-modules = ["one"]\n'
+    )
+    monkeypatch.setattr(start_part, "CHECKOUT", checkout)
+    monkeypatch.setattr(start_part, "DEPENDENCIES", ("tomli_w",))
+    found = start_part._wheels(tmp_path, "3.12")
+    (wheel,) = [path for path in found if path.name.startswith("one-")]
+    with zipfile.ZipFile(wheel) as file:
+        assert {"one.py"} == {name for name in file.namelist() if name.endswith(".py")}
+    assert [path.name for path in (checkout / "build").rglob("*")] == ["lib", "former.py"]
+
+
 def write(*options) -> None:
     with start_part.written(*options):
         pass
