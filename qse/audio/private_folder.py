@@ -36,6 +36,19 @@ def private_folder() -> Iterator[Path]:
 
 
 @contextmanager
+def temporary_in(folder: Path) -> Iterator[None]:
+    """Let packages make temporary files in a private folder: some keep the names of files that they
+    have removed, which others could use."""
+    with OPENING:
+        former = tempfile.tempdir
+        tempfile.tempdir = str(folder)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = former
+
+
+@contextmanager
 def unseen_temporary(subtype: str) -> Iterator[None]:
     """Let libsndfile open the temporary file in which it keeps ALAC until the file is closed, and
     which all could read, in a private folder. It has no name then any more, and ends with the

@@ -5,7 +5,6 @@ disk is too slow are left out and counted, unless the source is not paced. A ful
 recording, keeps what is there, and is reported.
 """
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,7 +22,6 @@ from ..audio.claim import held
 from ..audio.file_mode import OWNER_ALONE
 from ..audio.folder_path import held_folder
 from ..audio.formats import Layout, format_of, native, subtype_of
-from ..audio.held_folder import HeldFolder
 from ..audio.input_path import held_input
 from ..audio.writer import check_target, check_written, update_header
 from ..errors import QseError
@@ -143,46 +141,18 @@ class Recorder:
         or owns it, does not get the sound, and a full disk leaves it.
         """
         if os.name != "nt":  # where an open file cannot be renamed
-            try:
-                with atomic_path(
-                    self.path, self._overwrite, source=OWNER_ALONE, is_named=True
-                ) as part:
-                    part.write_bytes(bytes(ROOM))
-                    return self._open(native(part))
-            except PermissionError:  # a file in a folder in which no other can be made
-                if not self._overwrite:
-                    raise
+            with atomic_path(self.path, self._overwrite, source=OWNER_ALONE, is_named=True) as part:
+                part.write_bytes(bytes(ROOM))
+                return self._open(native(part))
         with held_folder(self.path) as (folder, name):
-            descriptor = self._new(folder, name)
+            if self._overwrite:
+                folder.check_file(name)
+                folder.remove(name)
+            descriptor = folder.create(name)
             try:
-                with suppress(OSError, AttributeError):  # not on this system, or file system
-                    os.fchmod(descriptor, 0o600)
                 return self._open(native(folder.path_to(name, descriptor)))
             finally:
                 os.close(descriptor)
-
-    def _new(self, folder: HeldFolder, name: str) -> int:
-        """Make the file, in the place of one that may be overwritten; where no other one can be
-        made, empty that one."""
-        if not self._overwrite:
-            return folder.create(name)
-        folder.check_file(name)
-        try:
-            folder.remove(name)
-            return folder.create(name)
-        except PermissionError:
-            descriptor = folder.open(name, os.O_RDWR)
-        state = os.fstat(descriptor)
-        fault = None
-        if os.name != "nt" and state.st_uid != os.geteuid():
-            fault = "it belongs to another user"
-        elif state.st_nlink > 1:
-            fault = "it is another file as well, which would lose its sound"
-        if fault:
-            os.close(descriptor)
-            raise PermissionError(errno.EPERM, fault, name)
-        os.ftruncate(descriptor, 0)
-        return descriptor
 
     def _open(self, to: str | bytes | BytesIO) -> "SoundFile":
         import soundfile
@@ -208,7 +178,7 @@ def _claimed(path: Path) -> ExitStack:
     """Return the claim to the file that `path` points to. Raises QseError if another process holds
     it."""
     taken = QseError(f"{path} is being written by another process: name another recording")
-    with suppress(OSError):  # a file in a folder in which no other can be made
+    with suppress(OSError):  # where nothing can be written: the file itself is refused
         return held(path, taken)
     return ExitStack()
 
@@ -239,9 +209,8 @@ def _check_place(path: Path, overwrite: bool) -> str:
         cure = "make it first, or name another recording"
         raise QseError(f"{path}: the folder {path.parent} does not exist; {cure}")
     try:
-        if not path.parent.is_dir() or not os.access(
-            path if path.exists() else path.parent, os.W_OK
-        ):
+        places = [path.parent, path] if path.exists() else [path.parent]
+        if not path.parent.is_dir() or not all(os.access(place, os.W_OK) for place in places):
             raise OSError
     except OSError as error:
         raise QseError(f"{path} cannot be written: name another place for the recording") from error

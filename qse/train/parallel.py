@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch.multiprocessing import ProcessExitedException, ProcessRaisedException
 
-from ..audio.private_folder import private_folder
+from ..audio.private_folder import private_folder, temporary_in
 from ..errors import QseError, UsageError
 from ..stop_signals import handled_by
 from .exchange import LostProcess, count, gather, process_group
@@ -79,9 +79,10 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
         work(0, 1, *arguments)
         return
     with private_folder() as folder, _signals_passed_on() as (children, received):
-        spawned = torch.multiprocessing.spawn(
-            _join, (processes, folder, work, arguments), processes, join=False
-        )
+        with temporary_in(folder):  # what processes report is unpickled
+            spawned = torch.multiprocessing.spawn(
+                _join, (processes, folder, work, arguments), processes, join=False
+            )
         children.extend(spawned.processes)
         for number in received:  # while the processes were started
             _pass_on(number, children)

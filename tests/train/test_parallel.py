@@ -4,8 +4,10 @@ import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,12 +33,25 @@ def test_is_first_by_the_rank_of_torchrun(monkeypatch):
     assert parallel.is_first()
 
 
-def test_launch_reports_a_killed_process():
+def test_launch_reports_a_killed_process(monkeypatch):
+    """Others cannot exchange the file in which PyTorch looks for a pickled report."""
+    spawn = torch.multiprocessing.spawn
+    reports = []
+
+    def watched(*arguments, **options):
+        context = spawn(*arguments, **options)
+        for path in map(Path, context.error_files):
+            reports.append(path)
+            assert os.name == "nt" or stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        return context
+
+    monkeypatch.setattr("torch.multiprocessing.spawn", watched)
     with pytest.raises(
         QseError,
         match=r"signal SIGKILL; if there is a checkpoint, resume=True continues from there$",
     ):
         parallel.launch(processes.killed, 2)
+    assert len(reports) == 2
 
 
 @pytest.mark.slow
