@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from typing import cast
 
+from . import jack
 from .devices import NoSound
 from .protocols import SoundSystem
 from .pulse_server import NoServer
@@ -34,7 +35,10 @@ def sound_system(portaudio: bool = False) -> SoundSystem:
 
 
 def _portaudio() -> SoundSystem:
-    """Import and return sounddevice. Raises NoSound if it or PortAudio cannot be loaded."""
+    """Import and return sounddevice. Raises NoSound if it or PortAudio cannot be loaded, or could
+    write into files through others."""
+    if sys.platform == "linux":
+        jack.keep_from_others()
     try:
         import sounddevice
     except ImportError as error:

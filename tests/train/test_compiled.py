@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch._inductor.runtime.cache_dir_utils import cache_dir
+from torch._inductor.runtime.cache_dir_utils import cache_dir, default_cache_dir
 
 from qse.errors import QseError
 from qse.train.compiled import CACHE, compile_in_place
@@ -52,6 +52,20 @@ def test_cache_in_a_folder_of_others_is_refused(network, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))
     with pytest.raises(QseError, match="others could exchange the compiled code"):
         compile_in_place(network)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no such permissions")
+def test_headers_in_a_folder_of_others_are_refused(network, monkeypatch, tmp_path):
+    """PyTorch keeps them in its own folder, whatever CACHE names."""
+    monkeypatch.setenv(CACHE, str(tmp_path / "named"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (folder := Path(default_cache_dir())).mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(QseError, match=r"others could exchange the compiled code there; .*TMPDIR"):
+        compile_in_place(network)
+    folder.rmdir()
+    compile_in_place(network)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_cache_that_was_named_is_kept(network, monkeypatch):
