@@ -14,6 +14,7 @@ from pathlib import Path
 from queue import Empty
 
 from ..errors import QseError
+from ..spawning import spawning
 from .bundle_pack import PARTS
 from .bundle_part import BundlePart, Refused
 from .decoded_parts import DecodedParts
@@ -88,9 +89,9 @@ class Watcher:
     """A process that takes in the parts that arrive in a folder, until `close`."""
 
     def __init__(self, folder: Path, store: DecodedParts):
-        spawning = multiprocessing.get_context("spawn")
-        self._lines = spawning.Queue()
-        self._process = spawning.Process(
+        context = spawning()
+        self._lines = context.Queue()
+        self._process = context.Process(
             target=_watch, args=(folder, store, self._lines), daemon=True
         )
         self._process.start()

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from multiprocessing import get_context, parent_process
+from multiprocessing import parent_process
 from threading import Thread
 from typing import Any
 
 from ..errors import QseError
+from ..spawning import spawning
 
 SINGLE_THREADED = (
     "OMP_NUM_THREADS",
@@ -112,9 +113,7 @@ def _check_start(pool: ProcessPoolExecutor, in_one: str) -> None:
 def _processes(jobs: int, function: Callable, in_one: str) -> ProcessPoolExecutor:
     # the limit of Windows' WaitForMultipleObjects
     jobs = min(jobs, 61) if sys.platform == "win32" else jobs
-    return ProcessPoolExecutor(
-        jobs, get_context("spawn"), _start_worker, (_sent(function, in_one),)
-    )
+    return ProcessPoolExecutor(jobs, spawning(), _start_worker, (_sent(function, in_one),))
 
 
 def _sent(function: Callable, in_one: str) -> bytes:

@@ -7,7 +7,6 @@ gives the same numbers. The PESQ loss would be no target: the network has its gr
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
 
 import torch
 from torch import Tensor
@@ -15,6 +14,7 @@ from torch import Tensor
 from ..losses.metric_discriminator import MetricDiscriminator, distance_from_best, quality
 from ..machine import cores
 from ..networks.weights import pick
+from ..spawning import spawning
 from . import checkpoint, score_worker, worker
 
 LEARNING_RATE = 1e-3  # constant
@@ -37,7 +37,7 @@ class DiscriminatorTraining:
         self._enhanced: list[Tensor] = []
         self._scores: list[Future[float]] = []
         jobs = cores() if device.type == "cuda" else 1  # on a CPU, processes share the cores
-        self._workers = ProcessPoolExecutor(jobs, get_context("spawn"), worker.begin)
+        self._workers = ProcessPoolExecutor(jobs, spawning(), worker.begin)
 
     def loss(self, *, clean: Tensor, enhanced: Tensor) -> Tensor:
         """Return the network's distance from the best quality; begin to score the pairs.

@@ -9,10 +9,10 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 import torch
-from torch import multiprocessing
 
 from ..data.mix_ahead import MixAhead
 from ..data.source import Batch, BatchSource
+from ..spawning import spawning
 from . import worker
 from .train_config import TrainConfig
 
@@ -29,8 +29,7 @@ def mixing_processes(
 ) -> ProcessPoolExecutor:
     """Return an executor of `mixed`, in `count` processes that open their own `source`; it can be
     sent to them."""
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(count, context, _begin, (source, device))
+    return ProcessPoolExecutor(count, spawning(), _begin, (source, device))
 
 
 def mixed(step: int, share: int, size: int) -> Batch:

@@ -22,6 +22,7 @@ from torch.multiprocessing import ProcessExitedException, ProcessRaisedException
 
 from ..audio.private_folder import private_folder, temporary_in
 from ..errors import QseError, UsageError
+from ..spawning import safe_path
 from ..stop_signals import handled_by
 from .exchange import LostProcess, count, gather, process_group
 
@@ -79,7 +80,7 @@ def launch(work: Callable[..., None], processes: int, *arguments: Any) -> None:
         work(0, 1, *arguments)
         return
     with private_folder() as folder, _signals_passed_on() as (children, received):
-        with temporary_in(folder):  # what processes report is unpickled
+        with safe_path(), temporary_in(folder):  # what processes report is unpickled
             spawned = torch.multiprocessing.spawn(
                 _join, (processes, folder, work, arguments), processes, join=False
             )
