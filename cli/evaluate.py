@@ -11,9 +11,10 @@ import typer
 from qse.errors import QseError, UsageError
 
 from . import bars
+from .completion import models_that_begin
 from .evaluate_options import Computing, Presentation, Scoring, TestData
 from .found_folder import RUNS, found_folder
-from .options import as_options, grouped, models_that_begin
+from .options import as_options, grouped
 from .streams import say, tell
 
 if TYPE_CHECKING:

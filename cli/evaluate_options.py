@@ -8,7 +8,8 @@ import typer
 
 from qse.errors import UsageError
 
-from .options import Trust, models_that_begin
+from .completion import models_that_begin
+from .options import Trust
 
 if TYPE_CHECKING:
     from qse.evaluate.evaluation import Timing

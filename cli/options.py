@@ -13,6 +13,7 @@ import typer
 
 from qse.errors import UsageError
 
+from .completion import models_that_begin, recipes_that_begin
 from .streams import say
 
 if TYPE_CHECKING:
@@ -122,20 +123,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def _option(name: str, default: Any, annotation: Any) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def models_that_begin(incomplete: str) -> list[str]:
-    """Return the names of installed models that begin so, for the completion of a shell."""
-    from qse.runtime.zoo import available
-
-    return [name for name in available() if name.startswith(incomplete)]
-
-
-def recipes_that_begin(incomplete: str) -> list[str]:
-    """Return the names of installed recipes that begin so, for the completion of a shell."""
-    from qse.train.installed_recipes import installed_recipes
-
-    return [name for name in installed_recipes() if name.startswith(incomplete)]
 
 
 def named_model(default: str) -> Any:

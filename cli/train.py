@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import bars
+from .completion import models_that_begin
 from .found_folder import RUNS, found_folder
-from .options import NOISE, RECIPE, SPEECH, Change, Trust, grouped, models_that_begin, number
+from .options import NOISE, RECIPE, SPEECH, Change, Trust, grouped, number
 from .streams import say
 
 if TYPE_CHECKING:

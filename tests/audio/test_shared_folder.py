@@ -335,38 +335,14 @@ def closed_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_recording_is_not_written_into_a_file_of_another_user(closed_folder, monkeypatch):
-    path = closed_folder / "a.wav"
-    path.write_bytes(b"before")
-    recorder = Recorder(path, 16000, 1, overwrite=True)
-    with monkeypatch.context() as patch:
-        mine = os.geteuid()
-        patch.setattr(os, "geteuid", lambda: mine + 1)
-        recorder.put(tone(1000))
-        recorder._closing.set()
-        recorder._thread.join()
-    assert "another user" in recorder.error and path.read_bytes() == b"before"
-
-
-def test_recording_is_not_written_into_a_file_with_a_second_name(closed_folder):
-    path = closed_folder / "a.wav"
-    path.write_bytes(b"before")
-    os.link(path, closed_folder / "b.wav")
-    recorder = Recorder(path, 16000, 1, overwrite=True)
-    recorder.put(tone(1000))
-    recorder.close()
-    cause = "it is another file as well, which would lose its sound"
-    assert recorder.error == f"{path} cannot be written: {cause}; name another recording"
-    assert path.read_bytes() == b"before"
-
-
-def test_recording_is_written_into_a_file_whose_folder_is_closed(closed_folder):
+def test_recording_is_not_written_into_a_file_whose_folder_is_closed(closed_folder):
+    """Others may have that file open."""
     path = closed_folder / "a.wav"
     path.write_bytes(b"before")
     recorder = Recorder(path, 16000, 1, overwrite=True)
     recorder.put(tone(1000))
     recorder.close()
-    assert recorder.error is None and read(path) == 1000
+    assert "a.wav cannot be written" in recorder.error and path.read_bytes() == b"before"
 
 
 @pytest.mark.parametrize("of_source", [0o600, 0o644])

@@ -1,7 +1,10 @@
 """Answer calls as other programs are called, and complete the names of models in a shell."""
 
+import os
+
+import graphs
 import pytest
-from qse_cli.options import models_that_begin
+from qse_cli.completion import models_that_begin
 from tagged_files import wav
 
 
@@ -58,6 +61,14 @@ def test_shell_completes_names_of_models(models, monkeypatch, capsys):
     assert "recurrent" in models_that_begin("")
     for words in ("qse denoise --model frag", "qse live --model frag", "qse evaluate frag"):
         assert completed(words, monkeypatch, capsys) == ["fragile"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+def test_completion_offers_no_name_that_a_shell_could_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("QSE_MODELS", str(tmp_path))
+    for name in ("ours", "ours\\$(touch a)", "ours`touch a`", "ours\n"):
+        graphs.delay(tmp_path / name / "model.onnx")
+    assert models_that_begin("ours") == ["ours"]
 
 
 def test_shell_completes_names_of_recipes(monkeypatch, capsys):

@@ -1,6 +1,5 @@
 """The recorder: both sides to disk, without blocking."""
 
-import errno
 import os
 import resource
 import subprocess
@@ -15,7 +14,6 @@ from waiting import until
 
 from qse import QseError
 from qse.audio.formats import Layout
-from qse.audio.held_folder import HeldFolder
 from qse.audio.suffixes import FORMATS
 from qse.audio.writer import atomic_target
 from qse.live.recorder import Recorder
@@ -157,22 +155,6 @@ def test_recorder_keeps_the_former_file_where_none_can_be_begun(tmp_path, monkey
     recorder.put(np.ones((100, 1), np.float32))
     recorder.close()
     assert recorder.error and (tmp_path / "a.wav").read_bytes() == b"precious"
-
-
-def test_recorder_writes_into_no_file_that_others_may_have_open(tmp_path, monkeypatch):
-    """As in a folder in which no other file can be made."""
-    (tmp_path / "both.wav").write_bytes(b"public")
-    monkeypatch.setattr(HeldFolder, "create", refuse)
-    monkeypatch.setattr(HeldFolder, "remove", refuse)
-    recorder = Recorder(tmp_path / "both.wav", 16000, 2, overwrite=True)
-    recorder.put(np.ones((1600, 2), np.float32))
-    recorder.close()
-    assert "both.wav cannot be written: Permission denied" in recorder.error
-    assert (tmp_path / "both.wav").read_bytes() == b"public"
-
-
-def refuse(*_: object) -> None:
-    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def test_recorder_refuses_a_file_that_has_come_meanwhile(tmp_path):
