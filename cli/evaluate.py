@@ -50,6 +50,7 @@ def evaluate(
     that is complete is only shown. The exit status is 1 if an utterance failed. Where MODEL and
     --against both name folders of results, these are compared, and nothing is scored.
     """
+    from qse.audio.file_mode import Sources
     from qse.data.datasets import SAMPLE_RATE, TEST_SET_SIZES
     from qse.evaluate.differences import compared
     from qse.evaluate.store import has_results
@@ -69,6 +70,7 @@ def evaluate(
     pairs = _pairs(test_data, computing.lead_in)
     dataset = test_data.dataset
     published = _prepared(presentation, dataset)
+    source = Sources([presentation.groups] if presentation.groups else [])
     options: dict[str, Any] = {
         "metrics": scoring.metrics,
         "sample_rate": scoring.sample_rate or (SAMPLE_RATE if dataset else None),
@@ -76,7 +78,7 @@ def evaluate(
         "jobs": computing.jobs,
     }
     try:
-        of_columns, source = _groups(presentation, pairs)
+        of_columns = _groups(presentation, pairs, source)
         result = _evaluated(system, pairs, out, options)
         result = result.within(TEST_SET_SIZES.get(dataset or "", 0))
         if against and other:
@@ -96,14 +98,13 @@ def _folder_of_other(name: str, out: Path, named: Path | None) -> Path:
     return found_folder(out / name if place == out else place, named or RUNS)
 
 
-def _groups(presentation: Presentation, pairs: "list[Pair]") -> "tuple[Groups, Sources]":
-    """Return the groups of utterances by each column of the table, and the table as a source."""
-    from qse.audio.file_mode import Sources
+def _groups(presentation: Presentation, pairs: "list[Pair]", source: "Sources") -> "Groups":
+    """Return the groups of utterances by each column of the table, which counts in `source`."""
     from qse.evaluate.evaluation import read_groups
 
     table = presentation.groups
-    with Sources([table] if table else []) as source:
-        return read_groups(table, presentation.by or [], pairs) if table else {}, source
+    with source:
+        return read_groups(table, presentation.by or [], pairs) if table else {}
 
 
 def _prepared(presentation: Presentation, dataset: str | None) -> "PublishedTable | None":

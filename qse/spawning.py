@@ -5,12 +5,11 @@ there. It gets the places for all other modules from the process that starts it.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 
-SAFE = "PYTHONSAFEPATH"  # environment variable
+from .environment import environment
 
 
 def spawning() -> SpawnContext:
@@ -21,18 +20,9 @@ def spawning() -> SpawnContext:
     return _Spawning()
 
 
-@contextmanager
-def safe_path() -> Iterator[None]:
+def safe_path() -> AbstractContextManager[None]:
     """Let processes that begin meanwhile import nothing from the working folder."""
-    former = os.environ.get(SAFE)
-    os.environ[SAFE] = "1"
-    try:
-        yield
-    finally:
-        if former is None:
-            os.environ.pop(SAFE)
-        else:
-            os.environ[SAFE] = former
+    return environment("PYTHONSAFEPATH", "1")
 
 
 class _Process(SpawnProcess):

@@ -73,7 +73,7 @@ def sends_an_instruction(rank: int, processes: int, path: str) -> None:
     gather([Instruction(path)] if rank == 0 else [])
 
 
-def sends_its_rank(rank: int, processes: int) -> None:
+def sends_items(rank: int, processes: int) -> None:
     """Exchange items of unequal size, with numbers, texts and tensors."""
     import torch
 

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 
+from ..environment import environment
 from ..errors import QseError
 from .file_mode import ACL
 
@@ -56,15 +57,8 @@ def unseen_temporary(subtype: str) -> Iterator[None]:
     if os.name == "nt" or not subtype.startswith("ALAC"):
         yield
         return
-    with OPENING, private_folder() as folder:
-        former = os.environ.get("TMPDIR")
-        os.environ["TMPDIR"] = str(folder)
-        try:
-            yield
-        finally:
-            os.environ.pop("TMPDIR")
-            if former is not None:
-                os.environ["TMPDIR"] = former
+    with OPENING, private_folder() as folder, environment("TMPDIR", str(folder)):
+        yield
 
 
 def is_shared(folder: Folder) -> bool:

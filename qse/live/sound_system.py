@@ -35,8 +35,8 @@ def sound_system(portaudio: bool = False) -> SoundSystem:
 
 
 def _portaudio() -> SoundSystem:
-    """Import and return sounddevice. Raises NoSound if it or PortAudio cannot be loaded, or could
-    write into files through others."""
+    """Import and return sounddevice. Raises NoSound if it or PortAudio cannot be loaded, or if
+    others could let it write into files."""
     if sys.platform == "linux":
         jack.keep_from_others()
     try:

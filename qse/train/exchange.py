@@ -130,8 +130,7 @@ def _of_all(content: memoryview) -> list[bytes]:
     sizes = list(torch.zeros(count(), 1, dtype=torch.int64))
     with _exchange():
         dist.all_gather(sizes, torch.tensor([len(own)]))
-    longest = max(map(int, sizes))
-    parts = list(torch.zeros(count(), longest, dtype=torch.uint8))
-    with _exchange():
+        longest = max(map(int, sizes))
+        parts = list(torch.zeros(count(), longest, dtype=torch.uint8))
         dist.all_gather(parts, F.pad(own, (0, longest - len(own))))
     return [bytes(part[:size].numpy()) for part, size in zip(parts, sizes, strict=True)]

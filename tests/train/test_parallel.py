@@ -145,7 +145,7 @@ def test_average_of_one_process():
 
 
 def test_processes_gather_items_of_unequal_size():
-    parallel.launch(processes.sends_its_rank, 2)
+    parallel.launch(processes.sends_items, 2)
 
 
 def test_processes_run_nothing_that_another_program_sends(tmp_path):
