@@ -6,9 +6,12 @@
 Mix both with the same noise (`qse mix`) and evaluate, to compare a model between the two languages.
 """
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
+
+from qse.audio.replaced_folder import new_folder
 
 VOICES = ("m2", "m3", "f2", "f4")
 SENTENCES = {
@@ -40,11 +43,11 @@ SENTENCES = {
 
 
 def main(folder: Path) -> None:
-    for language, sentences in SENTENCES.items():
-        for voice in VOICES:
-            place = folder / language / voice
-            place.mkdir(parents=True, exist_ok=True)
-            for number, text in enumerate(sentences):
+    with new_folder(folder) as made:
+        for language, voice in itertools.product(SENTENCES, VOICES):
+            place = made / language / voice
+            place.mkdir(parents=True)
+            for number, text in enumerate(SENTENCES[language]):
                 path = str(place / f"{number}.wav")
                 line = ["espeak-ng", "-v", f"{language}+{voice}", "-w", path, text]
                 subprocess.run(line, check=True)

@@ -27,12 +27,16 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import sound_files
 import soundfile
 import soxr
 from audio_prints import ALIKE, PATCH, SAME, directions, log_mel, power_spectra, references
 from numpy.lib.stride_tricks import sliding_window_view
 from repository_files import Row, clients, contents, open_repository, read_table
 from source_rows import name_of, wanted
+
+from qse.audio.atomic_write import atomic_path, open_to_append
+from qse.audio.folder_path import make_folder, open_found
 
 ORIGIN = ["kind", "id", "group", "repository", "path", "licence"]
 LISTS = {
@@ -97,21 +101,22 @@ class Corpus:
         self.objects: list[str] = []
         self.prints: list[np.ndarray] = []
         self.seconds: list[float] = []
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         for name, columns in LISTS.items():
             if not (out / name).exists():
                 self.append(name, columns)
             self.seen |= {(row["repository"], row["path"]) for row in read_table(out / name)}
         if (out / "prints.npz").exists():
-            saved = np.load(out / "prints.npz")
-            self.objects = list(saved["objects"])
-            self.prints = list(saved["prints"])
-            self.seconds = list(saved["seconds"])
+            with open(out / "prints.npz", "rb", opener=open_found) as file:
+                saved = np.load(file)
+                self.objects = list(saved["objects"])
+                self.prints = list(saved["prints"])
+                self.seconds = list(saved["seconds"])
 
     def append(self, name: str, fields: list) -> None:
         """Append a line to one of the lists."""
-        with open(self.out / name, "a") as file:
-            file.write("\t".join(map(str, fields)) + "\n")
+        with open_to_append(self.out / name, source=None) as file:
+            file.write(("\t".join(map(str, fields)) + "\n").encode())
 
     def add(self, row: Row, path: str, name: str, content: bytes, client: str) -> str | None:
         """Store one file of a repository; returns None, or the reason why it is left out."""
@@ -163,8 +168,8 @@ class Corpus:
         """Write the recording, and its line in the index."""
         group, id_ = name_of(path, row, client)
         target = self.out / row["kind"] / group / f"{id_}.flac"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        soundfile.write(target, audio * min(1, 0.99 / np.abs(audio).max()), rate, subtype="PCM_16")
+        make_folder(target.parent)
+        sound_files.write(target, audio * min(1, 0.99 / np.abs(audio).max()), rate, source=None)
         origin = [row["repository"], path, row["licence"]]
         measured = [f"{len(audio) / rate:.3f}", rate, cutoff(audio, rate)]
         self.append("index.tsv", [row["kind"], id_, group, *origin, *measured])
@@ -184,9 +189,8 @@ class Corpus:
             counts[reason.split(" (")[0] if reason else "kept"] += 1
             if reason:
                 self.append("dropped.tsv", [row["kind"], row["repository"], path, reason])
-        np.savez(
-            self.out / "prints.npz", objects=self.objects, prints=self.prints, seconds=self.seconds
-        )
+        with atomic_path(self.out / "prints.npz", source=None) as part, part.open("wb") as file:
+            np.savez(file, objects=self.objects, prints=self.prints, seconds=self.seconds)
         return counts
 
 

@@ -22,8 +22,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import sound_files
 import soundfile
 from repository_files import Row, contents, open_repository, read_table
+
+from qse.audio.folder_path import make_folder
 
 
 def excerpt(content: bytes, start: float, end: float) -> tuple[np.ndarray, int]:
@@ -54,7 +57,7 @@ def cut(rows: list[Row], folder: Path, out: Path) -> dict[str, str]:
         except (soundfile.LibsndfileError, ValueError) as error:
             missing[row["name"]] = str(error)
             continue
-        soundfile.write(out / f"{row['name']}.flac", audio, rate, subtype="PCM_16")
+        sound_files.write(out / f"{row['name']}.flac", audio, rate, source=None)
     return missing
 
 
@@ -69,7 +72,7 @@ def main() -> int:
     for name, explanation in arguments.items():
         parser.add_argument(name, type=Path, required=True, help=explanation)
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
+    make_folder(options.out)
     rows = read_table(options.sources)
     missing: dict[str, str] = {}
     for repository in sorted({row["repository"] for row in rows}):

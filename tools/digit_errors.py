@@ -21,12 +21,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import soundfile
+import sound_files
 import soxr
 from measure_wer import RATE, pcm_16, read
 from mix_pairs import in_room
 from mix_talkers import CLOSE, FAR, RATIOS, SNR, Studio
 from repository_files import read_table
+
+from qse.audio.file_mode import Sources
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SAID = 8  # digits of the talker in a pair
@@ -59,7 +61,7 @@ class Digits:
         before."""
         while True:
             path = self.paths[speaker][self.rng.integers(len(self.paths[speaker]))]
-            audio, rate = soundfile.read(path, dtype="float64")
+            audio, rate = sound_files.read(path, dtype="float64")
             audio = soxr.resample(audio, rate, RATE, quality="VHQ")
             pause = np.zeros(round(self.rng.uniform(*pauses) * RATE))
             level = np.sqrt(np.square(audio).mean())
@@ -91,22 +93,17 @@ def mixed(
 
 def mix(given: argparse.Namespace) -> None:
     """Write the pairs."""
-    if given.out.exists() and any(given.out.iterdir()):
-        raise SystemExit(f"{given.out} is not empty: name a new folder")
-    studio = Studio(given.corpus, RATE, given.seed)
-    digits = Digits(given.digits, studio.rng)
     lines = ["\t".join(COLUMNS)]
-    for side in ("noisy", "clean"):
-        (given.out / side).mkdir(parents=True)
-    for ratio in RATIOS:
-        for number in range(given.count):
-            noisy, clean, cells = mixed(studio, digits, number, ratio)
-            name = f"d{len(lines) - 1:03}"
-            for side, audio in (("noisy", noisy), ("clean", clean)):
-                path = given.out / side / f"{name}.flac"
-                soundfile.write(path, audio, RATE, subtype="PCM_16")
-            lines.append("\t".join([name, *cells]))
-    (given.out / "groups.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with sound_files.new_pairs(given.out, Sources([given.corpus, given.digits])) as pairs:
+        studio = Studio(given.corpus, RATE, given.seed)
+        digits = Digits(given.digits, studio.rng)
+        for ratio in RATIOS:
+            for number in range(given.count):
+                noisy, clean, cells = mixed(studio, digits, number, ratio)
+                name = f"d{len(lines) - 1:03}"
+                pairs.add(name, {"noisy": noisy, "clean": clean}, RATE)
+                lines.append("\t".join([name, *cells]))
+        pairs.tell(lines)
     print(f"{len(lines) - 1} pairs written to {given.out}")
 
 

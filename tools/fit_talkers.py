@@ -13,16 +13,18 @@ enrolments by their codes, for a sixth of the speakers who are left out, before 
 """
 
 import argparse
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from qse.audio.atomic_write import write_text
+from qse.audio.file_mode import Sources
+from qse.audio.folder_path import open_source
+from qse.audio.replaced_folder import new_folder
 from qse.data.corpus import Corpus
 from qse.data.enrolments import Enrolments, Told
 from qse.data.multi_rate import WIDE_BAND
@@ -33,6 +35,7 @@ from qse.networks.enrolment import mean_states
 from qse.networks.streaming import StreamingEnhancer
 from qse.networks.weights import load_network
 from qse.nn.talker import NUMBERS, TalkerCode
+from qse.train.checkpoint import save
 from qse.train.recipe import read_config
 
 BATCH = 8
@@ -147,7 +150,10 @@ def main() -> None:
     if given.out.exists():
         parser.error(f"{given.out} exists: name a new folder")
 
-    network, header = load_network(given.run / CONFIG, weights_of(given.run))
+    with Sources([given.run]) as source:
+        network, header = load_network(given.run / CONFIG, weights_of(given.run))
+        with open(given.run / CONFIG, encoding="utf-8", opener=open_source) as file:
+            config = file.read()
     if not isinstance(network, StreamingEnhancer) or not network.config.talker:
         parser.error(f"{given.run / CONFIG}: its network adapts to no talker; set model.talker")
     states = Voices(network, given.speech, given.noise, given.run).states(given.count)
@@ -159,9 +165,9 @@ def main() -> None:
     after = equal_error((held.states - mean) @ weights.T, held.speakers)
     print(f"equal error rate of speakers left out: {before:.1%} by states, {after:.1%} by codes")
     fit_(network.talker, states)
-    given.out.mkdir(parents=True)
-    shutil.copy(given.run / CONFIG, given.out / CONFIG)
-    save_file(network.state_dict(), given.out / CHECKPOINT, header)
+    with new_folder(given.out) as made:
+        write_text(made / CONFIG, config, source=source)
+        save(made / CHECKPOINT, network.state_dict(), header, source)
 
 
 if __name__ == "__main__":

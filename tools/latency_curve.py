@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from qse.audio.atomic_write import atomic_path
 from qse.evaluate.scoring import score_pair
 from qse.model_folder import CONFIG, weights_of
 from qse.networks.weights import load_network
@@ -65,7 +66,8 @@ def draw(latencies: list[float], columns: dict[str, list[float]], path: Path) ->
         panel.minorticks_off()
         panel.set_xlabel("latency, ms")
         panel.set_title(title, fontsize=10)
-    figure.savefig(path, dpi=130)
+    with atomic_path(path, source=None, is_named=True) as part:
+        figure.savefig(part, format="png", dpi=130)
 
 
 def main() -> None:

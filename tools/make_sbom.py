@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from qse.audio.atomic_write import write_text
+
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "qse/web/vendor"
 ROW = re.compile(
@@ -31,7 +33,7 @@ def main(python: str, target: str) -> None:
             f"{python} has no qse with its dependencies: install the wheel there first"
         )
     bill["components"] += vendored()
-    Path(target).write_text(json.dumps(bill, indent=2) + "\n", encoding="utf-8")
+    write_text(Path(target), json.dumps(bill, indent=2) + "\n", source=None, is_named=True)
     print(f"{target}: {len(bill['components'])} components")
 
 

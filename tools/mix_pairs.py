@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import soundfile
+import sound_files
 import soxr
 import torch
 from repository_files import Row, read_table
 
+from qse.audio.file_mode import Sources
 from qse.data.filters import reverberate
 from qse.data.levels import SILENCE, active_level
 from qse.data.room_simulation import from_direct
@@ -74,7 +75,7 @@ class Recordings:
 
     def read(self, row: Row) -> np.ndarray:
         path = self.corpus / row["kind"] / row["group"] / f"{row['id']}.flac"
-        audio, rate = soundfile.read(path, dtype="float64")
+        audio, rate = sound_files.read(path, dtype="float64")
         if not len(audio):
             raise SystemExit(f"{path} holds no samples: leave it out")
         return soxr.resample(audio, rate, self.rate, quality="VHQ")
@@ -117,7 +118,7 @@ def read_rooms(folder: Path, rate: int) -> list[Room]:
     """Return the responses of a folder's audio files, converted to `rate`."""
     rooms = []
     for path in sorted(folder.iterdir()):
-        measured, own_rate = soundfile.read(path, dtype="float64", always_2d=True)
+        measured, own_rate = sound_files.read(path, dtype="float64", always_2d=True)
         response = soxr.resample(measured[:, 0], own_rate, rate, quality="VHQ")
         rooms.append(Room(path.stem, from_direct(response)))
     return rooms
@@ -175,6 +176,14 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Read the command line and write the pairs."""
     given = arguments()
+    read_from = Sources([given.corpus, *([given.rooms] if given.rooms else [])])
+    with sound_files.new_pairs(given.out, read_from) as pairs:
+        count = mix(given, pairs)
+    print(f"{count} pairs written to {given.out}")
+
+
+def mix(given: argparse.Namespace, pairs: sound_files.Pairs) -> int:
+    """Add a pair for each cell; return their number."""
     rng = np.random.default_rng(given.seed)
     rate = given.sample_rate
     drawn: dict[str, dict[str, Recordings]] = {}
@@ -184,8 +193,6 @@ def main() -> None:
             drawn[kind][name] = Recordings(given.corpus, rows, rate, rng)
 
     rooms = itertools.cycle(read_rooms(given.rooms, rate) if given.rooms else [])
-    for side in ("clean", "noisy"):
-        (given.out / side).mkdir(parents=True)
     lines = ["\t".join([*COLUMNS, "room"] if given.rooms else COLUMNS)]
     cells = itertools.product(
         drawn["speech"].items(), drawn["noise"].items(), SNRS, range(given.count)
@@ -202,11 +209,10 @@ def main() -> None:
             labels.append(room.name)
         noisy, clean = mixed(heard, clean, disturbance, snr, rng.uniform(*PEAKS), rate)
         name = f"u{number:03}"
-        soundfile.write(given.out / f"noisy/{name}.flac", noisy, rate, subtype="PCM_16")
-        soundfile.write(given.out / f"clean/{name}.flac", clean, rate, subtype="PCM_16")
+        pairs.add(name, {"noisy": noisy, "clean": clean}, rate)
         lines.append("\t".join([name, *labels]))
-    (given.out / "groups.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(lines) - 1} pairs written to {given.out}")
+    pairs.tell(lines)
+    return len(lines) - 1
 
 
 if __name__ == "__main__":

@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import soundfile
+import sound_files
 import torch
 from mix_pairs import Recordings, in_room, sources
 from simulated_room import room_responses
 
+from qse.audio.file_mode import Sources
 from qse.data.levels import active_level
 
 RATIOS = (0.0, 6.0, 12.0, 18.0)  # dB, the talker above the others
@@ -195,24 +196,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
 
-    if given.out.exists() and any(given.out.iterdir()):
-        raise SystemExit(f"{given.out} is not empty: name a new folder")
-    studio = Studio(given.corpus, given.sample_rate, given.seed)
     lines: dict[str, list[str]] = {}
-    for folder, scene in scenes(studio, given.count):
-        place = given.out / folder
-        listed = lines.setdefault(folder, ["\t".join(COLUMNS)])
-        name = f"t{len(listed) - 1:03}"
-        sides = {"noisy": scene.noisy, "clean": scene.clean}
-        if scene.enrolment is not None:
-            sides["enrolment"] = scene.enrolment
-        for side, audio in sides.items():
-            (place / side).mkdir(parents=True, exist_ok=True)
-            path = place / side / f"{name}.flac"
-            soundfile.write(path, audio, given.sample_rate, subtype="PCM_16")
-        listed.append("\t".join([name, *scene.labels]))
-    for folder, listed in lines.items():
-        (given.out / folder / "groups.tsv").write_text("\n".join(listed) + "\n", encoding="utf-8")
+    with sound_files.new_pairs(given.out, Sources([given.corpus])) as pairs:
+        studio = Studio(given.corpus, given.sample_rate, given.seed)
+        for folder, scene in scenes(studio, given.count):
+            listed = lines.setdefault(folder, ["\t".join(COLUMNS)])
+            name = f"t{len(listed) - 1:03}"
+            sides = {"noisy": scene.noisy, "clean": scene.clean}
+            if scene.enrolment is not None:
+                sides["enrolment"] = scene.enrolment
+            pairs.at(folder).add(name, sides, given.sample_rate)
+            listed.append("\t".join([name, *scene.labels]))
+        for folder, listed in lines.items():
+            pairs.at(folder).tell(listed)
     print(f"{sum(map(len, lines.values())) - len(lines)} pairs written to {given.out}")
 
 

@@ -25,6 +25,8 @@ from pathlib import Path
 from release_cells import BINS, MAIN, PAUSES
 from release_rows import STREAMED, Absent, Tables
 
+from qse.audio.atomic_write import write_text
+from qse.audio.folder_path import make_folder
 from qse.errors import QseError
 
 SCORES = (*MAIN, *BINS, *PAUSES)
@@ -63,7 +65,7 @@ def main() -> None:
     tables = Tables(given.results, given.data, models)
     for document in given.document or documents():
         text = rewritten(document.read_text(encoding="utf-8"), tables)
-        document.write_text(text, encoding="utf-8")
+        write_text(document, text, source=None, is_named=True)
 
 
 def models_in(folder: Path) -> list[str]:
@@ -105,8 +107,8 @@ def measure(model: Path, data: Path, results: Path) -> None:
         line += ["--metrics", ",".join(metrics), *options]
         _run(["-c", QSE, *line, "--out", results / name])
     if not (results / "steady.md").exists():
-        results.mkdir(parents=True, exist_ok=True)
-        (results / "steady.md").write_text(_run([STEADY, model]), encoding="utf-8")
+        make_folder(results)
+        write_text(results / "steady.md", _run([STEADY, model]), source=None)
 
 
 def rewritten(document: str, tables: Tables) -> str:

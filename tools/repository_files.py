@@ -1,33 +1,40 @@
 """Files in Git repositories, and the tables that list them."""
 
 import csv
+import os
 import subprocess
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
+
+from qse.audio.folder_path import open_source
 
 Row = dict[str, str]
 
 
 def read_table(path: Path) -> list[Row]:
     """Return the rows of a tab-separated file as dictionaries."""
-    lines = path.read_text().split("\n")
+    with open(path, encoding="utf-8", opener=open_source) as file:
+        lines = file.read().split("\n")
     return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def open_repository(repository: str, folder: Path) -> tuple[list[str], dict[str, str]]:
     """Return the git command for a repository, and {path: object id} of its files, without links.
 
-    repository: owner/name, cloned if it is not in `folder`.
+    repository: owner/name, cloned if it is not in `folder`. Raises CalledProcessError where it
+    cannot be cloned, and for a clone of another user, whose configuration may run programs.
     """
     clone = folder / repository.replace("/", "+")
     if not clone.exists():
         source = ["--bare", "--depth", "1", f"https://github.com/{repository}", str(clone)]
         subprocess.run(["git", "clone", "--quiet", *source], check=True)
-    bare = not (clone / ".git").exists()
-    git = ["git", f"--git-dir={clone if bare else clone / '.git'}"]
+    git = ["git", "-C", str(clone)]  # with --git-dir, git does not ask whose it is
     listing = subprocess.run(
-        [*git, "ls-tree", "-r", "-z", "HEAD"], check=True, capture_output=True
+        [*git, "ls-tree", "-r", "-z", "HEAD"],
+        check=True,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.resolve())},
     ).stdout
     files = {}
     for line in listing.decode(errors="replace").split("\0"):

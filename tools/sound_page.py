@@ -15,6 +15,8 @@ import soundfile
 from PIL import Image
 
 import qse
+from qse.audio.atomic_write import atomic_path, write_text
+from qse.audio.folder_path import make_folder
 from qse.evaluate.plot import plot_spectrograms
 
 NOISY = Path(__file__).parents[1] / "assets/noisy-48k.flac"
@@ -46,12 +48,14 @@ PART = """<h2>{title}</h2>
 
 def write_sound(folder: Path, name: str, title: str, audio: np.ndarray, rate: int) -> str:
     """Write NAME.ogg and NAME.png of (samples,) into `folder`; return their part of the page."""
-    soundfile.write(folder / f"{name}.ogg", audio, rate, format="OGG", subtype="VORBIS")
+    with atomic_path(folder / f"{name}.ogg", source=None) as part:
+        soundfile.write(part, audio, rate, "VORBIS", format="OGG")
     picture = folder / f"{name}.png"
     plot_spectrograms([(title, audio, rate)], picture, None)
     with Image.open(picture) as drawn:
         small = drawn.convert("RGB").quantize(64, method=Image.Quantize.MAXCOVERAGE)
-    small.save(picture, optimize=True)
+    with atomic_path(picture, source=None) as part:
+        small.save(part, "PNG", optimize=True)
     return PART.format(name=name, title=escape(title))
 
 
@@ -60,14 +64,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--to", type=Path, default=NOISY.parents[1] / "examples/sounds")
     parser.add_argument("--models", nargs="+", default=ORDER)
     options = parser.parse_args(arguments)
-    options.to.mkdir(parents=True, exist_ok=True)
+    make_folder(options.to)
     noisy, rate = soundfile.read(NOISY, dtype="float32")
     parts = [write_sound(options.to, "noisy", "before", noisy, rate)]
     for name in options.models:
         enhanced = qse.denoise(noisy, rate, name, threads=None)
         parts.append(write_sound(options.to, name, f"after {name}", enhanced, rate))
     page = PAGE.format(version=qse.__version__, parts="\n".join(parts))
-    (options.to / "index.html").write_text(page, encoding="utf-8")
+    write_text(options.to / "index.html", page, source=None)
 
 
 if __name__ == "__main__":

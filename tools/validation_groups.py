@@ -11,6 +11,9 @@ from pathlib import Path
 
 from repository_files import read_table
 
+from qse.audio.atomic_write import write_text
+from qse.audio.file_mode import Sources
+
 SOURCES = {  # by the letters before the first hyphen of a speaker or class of noise
     "ls": "LibriSpeech",
     "so": "speechocean762",
@@ -49,11 +52,13 @@ def main() -> None:
     given = parser.parse_args()
 
     lines = ["\t".join(COLUMNS)]
-    for row in read_table(given.pairs):
+    with Sources([given.pairs]) as source:
+        rows = read_table(given.pairs)
+    for row in rows:
         kind = KIND_OF[row["noise_class"].removeprefix("esc50-")]
         sources = (source_of(row["speaker"]), source_of(row["noise_class"]))
         lines.append("\t".join((row["id"], row["speaker"], row["snr_db"], kind, *sources)))
-    given.groups.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_text(given.groups, "\n".join(lines) + "\n", source=source, is_named=True)
 
 
 def source_of(name: str) -> str:

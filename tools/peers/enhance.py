@@ -6,10 +6,11 @@
 README.md beside this file says what each system needs, and how to score the outputs. Every
 recording is enhanced by itself, mixed to mono, at the sample rate of the system; the output has the
 sample rate and length of the recording, is aligned with it, and is written as OUT/<name>.wav in
-32-bit float.
+32-bit float, for its owner alone.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -154,7 +155,12 @@ def enhance_file(path: Path, out: Path, rate: int, enhance: Enhance) -> None:
     enhanced = np.pad(enhanced, (0, len(noisy) - len(enhanced)))
     back = soxr.resample(enhanced, rate, own, "VHQ")[: len(audio)]
     back = np.pad(back, (0, len(audio) - len(back)))
-    soundfile.write(out / f"{path.stem}.wav", back, own, subtype="FLOAT")
+    with open(out / f"{path.stem}.wav", "xb", opener=_for_owner) as file:
+        soundfile.write(file, back, own, "FLOAT", format="WAV")
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def main() -> None:
