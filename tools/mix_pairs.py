@@ -74,6 +74,9 @@ class Recordings:
                 yield items[index]
 
     def read(self, row: Row) -> np.ndarray:
+        for name in (row["group"], row["id"]):
+            if Path(name).name != name:
+                raise SystemExit(f"{self.corpus}/index.tsv: {name!r} is no name of a file")
         path = self.corpus / row["kind"] / row["group"] / f"{row['id']}.flac"
         audio, rate = sound_files.read(path, dtype="float64")
         if not len(audio):

@@ -140,7 +140,7 @@ def _line(cells: list[str]) -> str:
 def _run(line: list[str | Path]) -> str:
     """Run Python with the arguments and return what it prints."""
     words = [str(word) for word in line]
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-P", *words], capture_output=True, text=True)
     if done.returncode:
         raise QseError(f"{' '.join(words)} failed: {done.stderr.strip()}")
     return done.stdout

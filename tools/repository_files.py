@@ -10,6 +10,7 @@ from pathlib import Path
 from qse.audio.folder_path import open_source
 
 Row = dict[str, str]
+SEPARATORS = set("\t\n\r")  # in a name, they would begin other cells and lines
 
 
 def read_table(path: Path) -> list[Row]:
@@ -20,7 +21,8 @@ def read_table(path: Path) -> list[Row]:
 
 
 def open_repository(repository: str, folder: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the git command for a repository, and {path: object id} of its files, without links.
+    """Return the git command for a repository, and {path: object id} of its files, without links
+    and names that a line of a table cannot hold.
 
     repository: owner/name, cloned if it is not in `folder`. Raises CalledProcessError where it
     cannot be cloned, and for a clone of another user, whose configuration may run programs.
@@ -39,7 +41,7 @@ def open_repository(repository: str, folder: Path) -> tuple[list[str], dict[str,
     files = {}
     for line in listing.decode(errors="replace").split("\0"):
         meta, _, path = line.partition("\t")
-        if meta.startswith("100"):
+        if meta.startswith("100") and not SEPARATORS & set(path):
             files[path] = meta.split()[2]
     return git, files
 

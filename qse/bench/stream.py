@@ -109,6 +109,6 @@ def _peak_memory(engine: Engine) -> int | None:
     """Return the peak memory of a fresh process in bytes,
     or None if the system does not report it."""
     fast = str(engine.options["fast"])
-    command = [sys.executable, "-c", PEAK, str(engine.path), str(engine.hop_length), fast]
+    command = [sys.executable, "-P", "-c", PEAK, str(engine.path), str(engine.hop_length), fast]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return int(done.stdout) if done.returncode == 0 else None

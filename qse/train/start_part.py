@@ -120,7 +120,7 @@ def _wheels(folder: Path, python_version: str) -> list[Path]:
 
 
 def _pip(*words: str, **environment: str) -> None:
-    line = [sys.executable, "-m", "pip", words[0], "-q", *words[1:]]
+    line = [sys.executable, "-P", "-m", "pip", words[0], "-q", *words[1:]]
     done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **environment})
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [""])[-1]

@@ -106,6 +106,22 @@ def test_a_folder_that_is_no_clone_is_not_looked_for_above(clone, shared):
     assert list(open_repository("owner/name", shared)[1]) == ["a/text"]
 
 
+def test_a_name_that_would_be_lines_of_a_table_is_left_out(clone, shared):
+    name = "b\tx\nspeech\tsecret\t" + "c"
+    (shared / "owner+name" / name).write_text("text")
+    for words in (["add", "-A"], ["commit", "-q", "-m", "text"]):
+        subprocess.run([*clone, *words], check=True)
+    assert list(open_repository("owner/name", shared)[1]) == ["a/text"]
+
+
+@pytest.mark.parametrize(("group", "name"), [("a-1", "../0"), ("/a", "0"), ("a/b", "0")])
+def test_a_corpus_names_no_recording_elsewhere(tmp_path, group, name):
+    row = {"kind": "speech", "group": group, "id": name}
+    read_from = mix_pairs.Recordings(tmp_path, [row], 16000, np.random.default_rng(0))
+    with pytest.raises(SystemExit, match="is no name of a file"):
+        read_from.read(row)
+
+
 @needs_root
 @pytest.mark.parametrize("name", ["index.tsv", "dropped.tsv", "prints.npz", "speech"])
 def test_a_corpus_is_written_through_no_link_of_others(shared, precious, tmp_path, name):
