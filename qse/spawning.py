@@ -5,11 +5,17 @@ there. It gets the places for all other modules from the process that starts it.
 """
 
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
+from threading import Lock
 
 from .environment import environment
+
+_lock = Lock()
+_holders: list[object] = []
+_environment = ExitStack()
 
 
 def spawning() -> SpawnContext:
@@ -20,9 +26,21 @@ def spawning() -> SpawnContext:
     return _Spawning()
 
 
-def safe_path() -> AbstractContextManager[None]:
-    """Let processes that begin meanwhile import nothing from the working folder."""
-    return environment("PYTHONSAFEPATH", "1")
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Let processes that begin meanwhile import nothing from the working folder; several threads
+    may do so at a time."""
+    with _lock:
+        if not _holders:
+            _environment.enter_context(environment("PYTHONSAFEPATH", "1"))
+        _holders.append(None)
+    try:
+        yield
+    finally:
+        with _lock:
+            _holders.pop()
+            if not _holders:
+                _environment.close()
 
 
 class _Process(SpawnProcess):

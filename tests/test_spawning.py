@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import qse
+from qse.spawning import safe_path
 
 WAYS = {
     "scores": "from qse.evaluate.pool import spread; print(*spread(abs, [-1], 1, abs))",
@@ -51,3 +52,15 @@ def test_processes_are_started_so():
     # a program of its own where it is frozen; a script, whose folder is looked in
     found = {path.name for path, text in texts.items() if bare.search(text)}
     assert found == {"service.py", "recipe_costs.py"}
+
+
+def test_safe_path_lasts_until_the_last_thread_leaves_it(monkeypatch):
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    first = safe_path()
+    second = safe_path()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert os.environ["PYTHONSAFEPATH"] == "1"
+    second.__exit__(None, None, None)
+    assert "PYTHONSAFEPATH" not in os.environ

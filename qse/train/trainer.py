@@ -23,6 +23,7 @@ from ..data.multi_rate import WIDE_BAND
 from ..data.sampling import step_seed
 from ..data.source import Batch
 from ..networks import Network, weights
+from ..spawning import safe_path
 from . import checkpoint
 from .compiled import compile_in_place
 from .discriminator_training import DiscriminatorTraining
@@ -134,7 +135,7 @@ class Trainer:
         self.statistics.begin()
         zero_gradients(self.network)
         try:
-            with abandonable():
+            with safe_path(), abandonable():  # PyTorch may compile, in processes
                 return self._shares()
         except StepAbandoned:
             return None

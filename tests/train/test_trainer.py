@@ -1,6 +1,7 @@
 """The trainer against a plain loop, resuming against an uninterrupted run, and steps that are
 skipped."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -65,6 +66,19 @@ def test_trainer_step_equals_a_plain_loop():
         found = [p for p in model.state_dict().values() if p.is_floating_point()]
         for a, b in zip(found, expected, strict=True):
             torch.testing.assert_close(a, b, rtol=0, atol=1e-8)
+
+
+def test_processes_that_pytorch_starts_import_nothing_from_the_working_folder(monkeypatch):
+    """Where it compiles, in the first steps."""
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    found = []
+
+    def loss(*arguments):
+        found.append(os.environ.get("PYTHONSAFEPATH"))
+        return squared_error(*arguments)
+
+    trainer(loss=loss).step()
+    assert found == ["1"] and "PYTHONSAFEPATH" not in os.environ
 
 
 def test_trainer_lowers_the_loss():
