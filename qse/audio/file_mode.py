@@ -11,8 +11,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from .held_folder import NO_LINK
 
-MASK = os.umask(0o077)  # read once: there is no way to read it without setting it
-os.umask(MASK)
+STATUS = Path("/proc/self/status")
+AT_FIRST = os.umask(0o077)  # nothing but Linux tells it without setting it
+os.umask(AT_FIRST)
 ACL = "system.posix_acl_access"
 ACL_HEAD = 4  # bytes before its lines
 ENTRY = struct.Struct("<HH4x")  # of whom a line tells, and permissions
@@ -115,12 +116,21 @@ def set_mode(descriptor: int, replaced: os.stat_result | None, source: Source | 
     if not hasattr(os, "fchmod"):
         return
     own = os.fstat(descriptor)
-    mode = 0o666 & ~MASK
+    mode = 0o666 & ~_mask()
     if replaced and stat.S_ISREG(replaced.st_mode):
         before = stat.S_IMODE(replaced.st_mode) & 0o777
         mode = before if replaced.st_uid == own.st_uid else mode & before
     with suppress(OSError):  # the file system has no permissions
         os.fchmod(descriptor, mode & allowed(source, own.st_gid))
+
+
+def _mask() -> int:
+    """Return the umask, on Linux the present one: a service may narrow it later."""
+    with suppress(OSError):
+        for line in STATUS.read_bytes().splitlines():
+            if line.startswith(b"Umask:"):
+                return int(line.split()[1], 8)
+    return AT_FIRST
 
 
 def is_wider(descriptor: int, source: Source | None) -> bool:

@@ -9,12 +9,13 @@ from typing import Any
 
 from .. import __version__
 from ..audio.atomic_write import atomic_path
-from ..audio.folder_path import link_below, make_folder
+from ..audio.folder_path import link_below, make_folder, open_found
 from ..errors import QseError
 from ..model_folder import TALKER_GRAPH
 from ..runtime.bands import FULL_BAND
-from ..runtime.checksums import verify
 from ..runtime.engine import Engine
+from ..runtime.onnx_session import is_installed
+from ..runtime.talker_graph import TalkerGraph
 from ..runtime.zoo import WIDE_BAND, available, find, load
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -121,14 +122,27 @@ def _models() -> list[WebModel]:
             continue  # it needs complete recordings
         talkers = paths["wide"].with_name(TALKER_GRAPH)
         if engines[0].keeps_one and talkers.is_file():
-            verify(talkers)
+            TalkerGraph(talkers, engines[0].initial_state())
             paths["talker"] = talkers
-        graphs = {kind: path.read_bytes() for kind, path in paths.items()}
+        graphs = {kind: _content(path) for kind, path in paths.items()}
         models.append(WebModel(name, engines[-1].delay, graphs))
         if engines[-1].second_grid:
             fast = Engine(engines[-1].path, fast=True)
             models.append(WebModel(f"{name} (fast)", fast.delay, graphs, fast=True))
     return sorted(models, key=lambda model: len(model.graphs["wide"]))
+
+
+def _content(graph: Path) -> bytes:
+    """Return the content of a checked graph. Raises QseError for a link in the folder of a model
+    that did not come with qse, which would put another file on the page."""
+    if is_installed(graph):
+        return graph.read_bytes()
+    try:
+        with open(graph, "rb", opener=open_found) as file:
+            return file.read()
+    except OSError as error:
+        cure = "copy the graph there, or take the folder out of QSE_MODELS"
+        raise QseError(f"{graph} is not put on the page ({error.strerror}): {cure}") from error
 
 
 def _sha256(content: bytes) -> str:

@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 import qse
-from qse.audio.file_mode import MASK
+from qse.audio.file_mode import AT_FIRST, STATUS
 
 
 @pytest.fixture
@@ -115,7 +115,18 @@ def test_result_of_a_file_that_an_object_does_not_tell_is_for_its_owner(noisy):
             target = qse.denoise_file(source, "out.wav", model="recurrent", overwrite=True)
             modes.append(stat.S_IMODE(target.stat().st_mode))
             target.unlink()
-    assert modes == [0o600, 0o666 & ~MASK]
+    assert modes == [0o600, 0o666 & ~AT_FIRST]
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="the umask is told by Linux alone")
+def test_result_of_sound_in_memory_has_the_permissions_of_new_files(noisy):
+    """By the umask at that time."""
+    former = os.umask(0o027)
+    try:
+        target = qse.denoise_file(io.BytesIO(noisy.read_bytes()), "out.wav", model="recurrent")
+    finally:
+        os.umask(former)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
 def test_what_is_no_recording_is_refused_in_a_sentence(noisy):

@@ -17,6 +17,7 @@ from pathlib import Path
 from queue import Queue
 from threading import Thread
 
+import graphs
 import pytest
 from qse_cli.web import web
 
@@ -215,6 +216,27 @@ def test_site_holds_models_of_any_name(models, monkeypatch, tmp_path):
                 content = gzip.decompress(fetch(address, graph["url"]).read())
                 assert hashlib.sha256(content).hexdigest() == graph["sha256"]
         server.shutdown()
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "model-48k.onnx", "talker.onnx"])
+def test_site_holds_no_other_file_than_graphs_of_the_model(monkeypatch, tmp_path, name):
+    """A folder from an archive may have links; who exports a page publishes what is in it."""
+    folder = tmp_path / "models/live-talker"
+    graphs.talker(folder)
+    monkeypatch.setenv("QSE_MODELS", str(tmp_path / "models"))
+    assert "talker" in json.loads(build_site()["manifest.json"])["models"][0]
+    (private := tmp_path / "private.txt").write_text("private", encoding="utf-8")
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(private)
+    with pytest.raises(QseError, match=f"{name}.*not ONNX"):
+        build_site()
+    private.write_bytes(find("live-tiny").read_bytes())
+    if name == "talker.onnx":
+        with pytest.raises(QseError, match="is no graph of talkers of this model"):
+            build_site()
+        graphs.talkers(private)
+    with pytest.raises(QseError, match=f"{name} is not put on the page .*: copy the graph there"):
+        build_site()
 
 
 def test_export_keeps_other_folders(tmp_path):
