@@ -1,7 +1,9 @@
 """Make folders for temporary files that only this user can read, write or replace."""
 
+import atexit
 import errno
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -32,8 +34,27 @@ def private_folder() -> Iterator[Path]:
             f"{place} can be written by others, who could exchange temporary files there: "
             "name another folder by TMPDIR"
         )
-    with tempfile.TemporaryDirectory(prefix="qse-") as folder:
-        yield Path(folder)
+    with temporary_folder("qse-", place) as folder:
+        yield folder
+
+
+@contextmanager
+def temporary_folder(prefix: str, place: Path | str) -> Iterator[Path]:
+    """Yield a new folder in `place`, removed at the end, or with this process; processes that were
+    forked meanwhile leave it. Raises OSError if it cannot be made."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+    process = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    try:
+        yield folder
+    finally:
+        remove()
+        atexit.unregister(remove)
 
 
 @contextmanager

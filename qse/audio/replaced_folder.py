@@ -9,12 +9,12 @@ from errno import EIO
 from filecmp import cmp
 from pathlib import Path
 from shutil import copyfile, copyfileobj
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 
 from .atomic_write import atomic_path, remove
 from .file_mode import Readers, set_mode
 from .folder_path import entered_folder, held_folder, open_found
-from .private_folder import is_exchangeable, private_folder
+from .private_folder import is_exchangeable, private_folder, temporary_folder
 
 
 @contextmanager
@@ -72,9 +72,8 @@ def real_folder(folder: Path) -> Path:
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
     """Yield an empty folder in a temporary one beside `target`."""
-    with TemporaryDirectory(prefix=".qse-", dir=target.parent, ignore_cleanup_errors=True) as place:
-        new = Path(place) / "new"
-        new.mkdir()
+    with temporary_folder(".qse-", target.parent) as place:
+        (new := place / "new").mkdir()
         yield new
 
 

@@ -3,6 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..audio.folder_path import link_below
+from ..errors import QseError
+
+# of a run, complete or not
+RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv", "curves.png")
+
 
 @dataclass(frozen=True)
 class Job:
@@ -55,3 +61,17 @@ class Job:
             " --unknown UNKNOWN" if self.unknown else ""
         )
         return options + (f" --processes {self.processes}" if self.processes > 1 else "")
+
+
+def check_folder(job: Job) -> None:
+    """Raise QseError for an output folder that holds a run already, or none to resume."""
+    if job.out == Job.out and (link := link_below(job.out.parent, job.checkpoint)):
+        # nobody has named it: it may have come in an archive
+        raise QseError(f"{link} is a link: name a folder, Job(out=...)")
+    if not job.resume and any((job.out / name).exists() for name in RUN_FILES):
+        held = "already; continue it with resume=True or"
+        what = held if job.checkpoint.exists() else "without a checkpoint;"
+        raise QseError(f"{job.out}: holds a run {what} name another folder")
+    if job.resume and not job.checkpoint.exists():
+        cure = "begin without resume=True, in another folder"
+        raise QseError(f"{job.checkpoint}: no checkpoint to resume from; {cure}")

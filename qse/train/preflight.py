@@ -18,7 +18,7 @@ from ..networks import Network, build_network, weights
 from ..nn.contract import verify_briefly
 from ..torch_device import torch_device
 from . import checkpoint
-from .job import Job
+from .job import Job, check_folder
 from .optimizers import optimizers
 from .parallel import processes_here
 from .recipe import NOTHING_OWN, Own, RunConfig
@@ -26,9 +26,6 @@ from .stateful_training import check_enrolment, check_look_ahead, least_segment
 from .train_config import TrainConfig
 from .validation_pairs import find_pairs, rate_of
 from .warm_start import first_weights, start_from
-
-# of a run, complete or not
-RUN_FILES = ("checkpoint.safetensors", "best.safetensors", "train.csv", "valid.csv", "curves.png")
 
 
 class Start(NamedTuple):
@@ -45,7 +42,7 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
 
     Raises QseError or UsageError for anything that would fail later.
     """
-    _check_folder(job)
+    check_folder(job)
     _check_device(job)
     if config.train.tensorboard:
         need("tensorboard", "tensorboard")
@@ -79,16 +76,6 @@ def prepare(config: RunConfig, job: Job, own: Own = NOTHING_OWN) -> Start:
     optimizers(start.network, config.train.optimizer, config.train.betas, config.train.weight_decay)
     _check_validation(config, job, start.network)
     return start
-
-
-def _check_folder(job: Job) -> None:
-    if not job.resume and any((job.out / name).exists() for name in RUN_FILES):
-        held = "already; continue it with resume=True or"
-        what = held if job.checkpoint.exists() else "without a checkpoint;"
-        raise QseError(f"{job.out}: holds a run {what} name another folder")
-    if job.resume and not job.checkpoint.exists():
-        cure = "begin without resume=True, in another folder"
-        raise QseError(f"{job.checkpoint}: no checkpoint to resume from; {cure}")
 
 
 def _check_sources(config: RunConfig, job: Job) -> None:

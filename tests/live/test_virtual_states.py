@@ -132,7 +132,7 @@ def test_listeners_stay_while_the_only_microphone_is_unplugged_twice(server, liv
             until(lambda: "Default Source: desk_mic" in server.pactl("info").stdout, 30)
             back = f"came back: {count}"
             until(lambda back=back: back in server.said, 30)
-            until(lambda: both_listen(server), 10)
+            until(lambda: both_listen(server), 30)
         time_to_settle(server)
         assert both_listen(server)
         until(lambda: server.recorded() == ["desk_mic"], 30)

@@ -1,5 +1,6 @@
 """Runs that cannot be done are refused before anything is written."""
 
+import os
 import sys
 from dataclasses import replace
 
@@ -38,6 +39,20 @@ def test_a_recipe_in_the_folder_of_the_run_is_not_replaced(training_audio, tmp_p
     recipe.write_text("# my notes\n")
     refused(r"config\.toml: would be replaced", CONFIG, job(training_audio, tmp_path))
     assert recipe.read_text() == "# my notes\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs links")
+def test_a_link_in_the_place_of_the_folder_that_nobody_named_is_refused(
+    training_audio, tmp_path, monkeypatch
+):
+    """It may have come in an archive."""
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/train").symlink_to(tmp_path / "thesis")
+    monkeypatch.chdir(tmp_path)
+    unnamed = job(training_audio, Job().out)
+    refused("runs/train is a link: name a folder", CONFIG, unnamed)
+    assert not list((tmp_path / "thesis").iterdir())
 
 
 def test_prepare_refuses(finished_run, training_audio, tmp_path):
