@@ -141,6 +141,6 @@ def test_live_killed_leaves_no_busy_programs(server, live):
     server.process.send_signal(signal.SIGSTOP)
     try:
         process.kill()
-        until(lambda: not programs(server), 10)
+        until(lambda: not programs(server), 30)
     finally:
         server.process.send_signal(signal.SIGCONT)
