@@ -239,5 +239,6 @@ def conversion_text(target: Path, layout: Layout, sample_rate: int) -> str | Non
 
 def native(path: Path) -> str | bytes:
     """Return the path for soundfile, which encodes str strictly: names on old disks are not all
-    UTF-8."""
-    return str(path) if os.name == "nt" else os.fsencode(path)
+    UTF-8. To libsndfile, the name "-" alone is the standard input."""
+    full = os.path.join(os.curdir, path)
+    return full if os.name == "nt" else os.fsencode(full)

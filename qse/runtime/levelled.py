@@ -9,6 +9,7 @@ import soundfile
 
 from ..audio.checks import BLOCK
 from ..audio.ffmpeg_input import is_installed
+from ..audio.formats import native
 from ..audio.loudness_meter import Loudness, measure
 from ..errors import QseError, UsageError
 
@@ -50,7 +51,7 @@ def gain_to(target: float, found: Loudness) -> float:
 
 
 def _blocks(path: Path, factor: float) -> Iterator[np.ndarray]:
-    with soundfile.SoundFile(path) as file:
+    with soundfile.SoundFile(native(path)) as file:
         blocks: Iterable[np.ndarray] = file.blocks(BLOCK, dtype="float32", always_2d=True)
         for block in blocks:
             yield block * np.float32(factor)

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 from dataclasses import dataclass
+from errno import ELOOP
 from pathlib import Path
 from typing import Any
 
@@ -133,15 +134,17 @@ def _models() -> list[WebModel]:
 
 
 def _content(graph: Path) -> bytes:
-    """Return the content of a checked graph. Raises QseError for a link in the folder of a model
-    that did not come with qse, which would put another file on the page."""
+    """Return the content of a checked graph. Raises QseError for a link in the place of a model
+    that did not come with qse, or in its folder, which would put another file on the page."""
     if is_installed(graph):
         return graph.read_bytes()
     try:
+        if graph.parent.is_symlink():
+            raise OSError(ELOOP, "its folder is a link")
         with open(graph, "rb", opener=open_found) as file:
             return file.read()
     except OSError as error:
-        cure = "copy the graph there, or take the folder out of QSE_MODELS"
+        cure = "copy what it points to there, or take the folder out of QSE_MODELS"
         raise QseError(f"{graph} is not put on the page ({error.strerror}): {cure}") from error
 
 

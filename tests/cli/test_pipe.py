@@ -3,8 +3,10 @@
 import gc
 import io
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from time import sleep
 
 import numpy as np
@@ -14,6 +16,7 @@ from noisy_files import make, samples, tree
 from qse_cli import pipe
 from qse_cli.streams import open_streams
 
+import qse
 from qse.errors import QseError
 
 
@@ -35,11 +38,30 @@ def test_pipe_in_and_out(here):
     assert done.stderr.startswith(b"qse: standard input is not an audio file")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no other name of it is that of a file there")
+def test_a_file_of_the_name_that_libsndfile_takes_for_standard_input(here):
+    make(here / "a.wav", 5000).rename("-")
+    (here / "other").mkdir()
+    with make(here / "other/b.wav", 6000).open("rb") as other:
+        done = run("denoise", "./-", "-o", "made.wav", stdin=other, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(samples(here / "made.wav"), samples(here / "-"))
+
+
+def test_files_are_opened_by_native_names():
+    package = Path(qse.__file__).parent
+    foreign = re.compile(r"soundfile\.(?:SoundFile|info|read)\((?!native\(|io\.)")
+    opened = [
+        path for path in package.rglob("*.py") if foreign.search(path.read_text(encoding="utf-8"))
+    ]
+    assert [path.name for path in opened] == ["recorder.py"]  # by a name that it was given
+
+
 def test_pipe_needs_a_temporary_folder(here, command, monkeypatch):
     def none(**_):
         raise FileNotFoundError("No usable temporary directory found")
 
-    monkeypatch.setattr("tempfile.TemporaryDirectory", none)
+    monkeypatch.setattr("tempfile.mkdtemp", none)
     status, _, err = command("denoise", "-", "-o", "b.wav")
     assert status == 1 and "name one by TMPDIR" in err
 

@@ -235,7 +235,16 @@ def test_site_holds_no_other_file_than_graphs_of_the_model(monkeypatch, tmp_path
         with pytest.raises(QseError, match="is no graph of talkers of this model"):
             build_site()
         graphs.talkers(private)
-    with pytest.raises(QseError, match=f"{name} is not put on the page .*: copy the graph there"):
+    with pytest.raises(QseError, match=f"{name} is not put on the page .*: copy what it points to"):
+        build_site()
+
+
+def test_site_holds_no_model_whose_folder_is_a_link(monkeypatch, tmp_path):
+    graphs.talker(tmp_path / "private")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/live-talker").symlink_to(tmp_path / "private")
+    monkeypatch.setenv("QSE_MODELS", str(tmp_path / "models"))
+    with pytest.raises(QseError, match=r"not put on the page .its folder is a link"):
         build_site()
 
 
