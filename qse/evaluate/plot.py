@@ -16,6 +16,7 @@ from ..audio.file_mode import Source
 from ..audio.folder_path import make_folder
 from ..errors import QseError
 from ..extras import need
+from ..printable import printable
 from .metrics import METRICS
 from .store import Row, values_of
 
@@ -120,8 +121,9 @@ def plot_histogram(metric: str, rows: Iterable[Row], name: str, path: Path) -> N
 
 
 def _shown(text: str) -> str:
-    """Return a text that fonts can draw: names of files may be in any encoding."""
-    return text.encode("utf-8", "replace").decode()
+    """Return a text that fonts can draw: names of files may be in any encoding, and hold any
+    sign."""
+    return printable(text).encode("utf-8", "replace").decode()
 
 
 def _figure(width: float, height: float) -> Any:

@@ -24,6 +24,7 @@ from ..audio.private_folder import private_folder
 from ..audio.writer import atomic_target
 from ..errors import QseError
 from ..model_folder import CHECKPOINT, CONFIG, weights_of
+from ..runtime.onnx_session import is_installed
 from ..runtime.zoo import available, find
 
 NAME = "start.zip"
@@ -91,6 +92,8 @@ def _start_files(start: str | Path) -> Iterator[dict[str, Path]]:
             except OSError as error:
                 raise QseError(f"{folder / name} cannot be read: {error.strerror}") from error
             stack.callback(os.close, descriptor)
+            if os.fstat(descriptor).st_nlink > 1 and not is_installed(folder / name):
+                raise QseError(f"{folder / name}: is another file as well; put a copy there")
             found[name] = held.path_to(name, descriptor)
         yield found
 

@@ -3,8 +3,9 @@
 import gzip
 import hashlib
 import json
+import os
 from dataclasses import dataclass
-from errno import ELOOP
+from errno import ELOOP, EMLINK
 from pathlib import Path
 from typing import Any
 
@@ -135,16 +136,19 @@ def _models() -> list[WebModel]:
 
 def _content(graph: Path) -> bytes:
     """Return the content of a checked graph. Raises QseError for a link in the place of a model
-    that did not come with qse, or in its folder, which would put another file on the page."""
+    that did not come with qse, or in its folder, and for a file with a second name: an archive
+    may bring them, and they would put another file on the page."""
     if is_installed(graph):
         return graph.read_bytes()
     try:
         if graph.parent.is_symlink():
             raise OSError(ELOOP, "its folder is a link")
         with open(graph, "rb", opener=open_found) as file:
+            if os.fstat(file.fileno()).st_nlink > 1:
+                raise OSError(EMLINK, "it is another file as well")
             return file.read()
     except OSError as error:
-        cure = "copy what it points to there, or take the folder out of QSE_MODELS"
+        cure = "put a copy there, or take the folder out of QSE_MODELS"
         raise QseError(f"{graph} is not put on the page ({error.strerror}): {cure}") from error
 
 

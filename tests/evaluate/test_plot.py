@@ -59,3 +59,11 @@ def test_a_picture_is_as_private_as_what_it_shows(tmp_path, monkeypatch):
     report_plots.plot_report(tmp_path, find_system("noisy"), pairs, rows, ["stoi"], 16000)
     assert (tmp_path / "spectrograms.png").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "worst-stoi.png").stat().st_mode & 0o044
+
+
+@pytest.mark.filterwarnings("error")
+def test_control_signs_of_a_title_are_drawn_escaped(tmp_path):
+    """Matplotlib warns of signs that no font has, and would name them as they are."""
+    title = "a\x1b[31m\u202eb"
+    plot_spectrograms([(title, np.ones(16000, np.float32), 16000)], tmp_path / "a.png", None)
+    assert (tmp_path / "a.png").exists()

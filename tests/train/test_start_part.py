@@ -114,6 +114,10 @@ def test_a_link_in_the_folder_of_a_start_is_not_packed(finished_run, tmp_path):
     (run / "config.toml").symlink_to(private)
     with pytest.raises(QseError, match=r"config.toml: is a link"):
         write(tmp_path / "start.zip", run)
+    (run / "config.toml").unlink()
+    (run / "config.toml").hardlink_to(private)
+    with pytest.raises(QseError, match=r"config.toml: is another file as well"):
+        write(tmp_path / "start.zip", run)
     assert not (tmp_path / "start.zip").exists()
 
 

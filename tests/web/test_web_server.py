@@ -235,7 +235,13 @@ def test_site_holds_no_other_file_than_graphs_of_the_model(monkeypatch, tmp_path
         with pytest.raises(QseError, match="is no graph of talkers of this model"):
             build_site()
         graphs.talkers(private)
-    with pytest.raises(QseError, match=f"{name} is not put on the page .*: copy what it points to"):
+    with pytest.raises(QseError, match=f"{name} is not put on the page .*: put a copy there"):
+        build_site()
+    (folder / name).unlink()
+    (folder / name).hardlink_to(private)
+    with pytest.raises(
+        QseError, match=f"{name} is not put on the page .it is another file as well"
+    ):
         build_site()
 
 
