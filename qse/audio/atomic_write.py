@@ -95,7 +95,7 @@ def _published(
         former = folder.state(name)
         set_mode(descriptor, former, source)
         if former:
-            _write_through(descriptor)
+            _write_through(descriptor, folder.path / name)
         if os.name == "nt":  # where an open file cannot be renamed
             os.close(descriptor)
             descriptor = -1
@@ -175,14 +175,15 @@ def discard_unfinished() -> None:
             folder.remove(name)
 
 
-def _write_through(descriptor: int) -> None:
+def _write_through(descriptor: int, path: Path) -> None:
     """Put a file on the disk before it takes the place of another: a disk of another machine, or
-    one that lies on a full one, has no room until then. Raises OSError where it has none."""
+    one that lies on a full one, has no room until then. Raises OSError, which names `path`, where
+    it has none."""
     try:
         os.fsync(descriptor)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):  # there is no such way
-            raise
+            raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _rename_if_free(folder: HeldFolder, part: str, name: str) -> None:

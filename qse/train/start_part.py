@@ -57,7 +57,8 @@ def _packed(
 ) -> Iterator[None]:
     with (
         atomic_target(path, overwrite, source=Sources(found.values())) as part,
-        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file,
+        # whose times begin in 1980
+        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as file,
         private_folder() as folder,
     ):
         for name, source in found.items():

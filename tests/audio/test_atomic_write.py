@@ -42,6 +42,9 @@ def test_a_disk_that_fills_late_keeps_the_former_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(QseError, match="cannot be written: Input/output error"):
         write(path, [tone(10)], WAV, overwrite=True)
+    with pytest.raises(OSError, match="Input/output error") as raised:
+        write_text(path, "words", source=None)
+    assert raised.value.filename == str(path)  # for the sentence of a command
     assert read(path) == 1000 and os.listdir(tmp_path) == ["a.wav"]
 
 

@@ -3,6 +3,7 @@
 import base64
 import csv
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -136,3 +137,12 @@ def test_a_file_that_others_exchange_while_it_is_packed(finished_run, tmp_path, 
     write(tmp_path / "start.zip", run)
     with zipfile.ZipFile(tmp_path / "start.zip") as file:
         assert file.read("start/checkpoint.safetensors") == wanted
+
+
+def test_files_from_before_the_first_time_of_zip_are_packed(finished_run, tmp_path):
+    """As those of reproducible archives are."""
+    run = shutil.copytree(finished_run[0], tmp_path / "run")
+    os.utime(run / "config.toml", (0, 0))
+    write(tmp_path / "start.zip", run)
+    with zipfile.ZipFile(tmp_path / "start.zip") as file:
+        assert file.read("start/config.toml") == (run / "config.toml").read_bytes()
