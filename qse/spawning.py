@@ -14,7 +14,7 @@ from threading import Lock
 from .environment import environment
 
 _lock = Lock()
-_holders: list[object] = []
+_holders: list[object] = []  # one for each context that is entered
 _environment = ExitStack()
 
 

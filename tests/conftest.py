@@ -143,3 +143,19 @@ def finished_run(training_audio, tmp_path_factory):
     train(small_training.CONFIG, small_training.job(training_audio, out), reports)
     assert reports.closed
     return out, reports.rows
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """Make a folder that others can write."""
+    (folder := tmp_path / "shared").mkdir()
+    folder.chmod(0o777)
+    return folder
+
+
+@pytest.fixture
+def precious(tmp_path):
+    """Make a file that has its content at the end, too."""
+    (path := tmp_path / "precious").write_text("precious")
+    yield path
+    assert path.read_text() == "precious"

@@ -13,6 +13,7 @@ import soundfile
 torch = pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 
+from other_users import foreign, needs_root
 from qse_papers.study import _read
 
 from qse.audio import atomic_write, replaced_folder
@@ -35,33 +36,7 @@ from qse.export.target import model_target
 from qse.runtime.bands import BandModels
 from qse.train.training_log import MetricsLog
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root for chown"
-)
-
-
-@pytest.fixture
-def shared(tmp_path):
-    folder = tmp_path / "shared"
-    folder.mkdir()
-    folder.chmod(0o777)
-    return folder
-
-
-@pytest.fixture
-def precious(tmp_path):
-    path = tmp_path / "precious"
-    path.write_text("precious")
-    yield path
-    assert path.read_text() == "precious"
-
-
-def foreign(link: Path, target: Path) -> None:
-    """Make a link of another user."""
-    if link.exists():
-        os.unlink(link)
-    link.symlink_to(target)
-    os.chown(link, 12345, 12345, follow_symlinks=False)
+pytestmark = needs_root
 
 
 def test_scores(shared, precious):

@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 import sound_files
-import soxr
 from measure_wer import RATE, pcm_16, read
 from mix_pairs import in_room
 from mix_talkers import CLOSE, FAR, RATIOS, SNR, Studio
@@ -61,8 +60,7 @@ class Digits:
         before."""
         while True:
             path = self.paths[speaker][self.rng.integers(len(self.paths[speaker]))]
-            audio, rate = sound_files.read(path, dtype="float64")
-            audio = soxr.resample(audio, rate, RATE, quality="VHQ")
+            audio = sound_files.read(path, RATE)
             pause = np.zeros(round(self.rng.uniform(*pauses) * RATE))
             level = np.sqrt(np.square(audio).mean())
             yield WORDS[int(path.stem[0])], np.concatenate([pause, audio / level])

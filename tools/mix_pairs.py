@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sound_files
-import soxr
 import torch
 from repository_files import Row, read_table
 
@@ -78,10 +77,10 @@ class Recordings:
             if Path(name).name != name:
                 raise SystemExit(f"{self.corpus}/index.tsv: {name!r} is no name of a file")
         path = self.corpus / row["kind"] / row["group"] / f"{row['id']}.flac"
-        audio, rate = sound_files.read(path, dtype="float64")
+        audio = sound_files.read(path, self.rate)
         if not len(audio):
             raise SystemExit(f"{path} holds no samples: leave it out")
-        return soxr.resample(audio, rate, self.rate, quality="VHQ")
+        return audio
 
     def speech(self, samples: int) -> tuple[str, np.ndarray]:
         """Return a speaker, and (samples,) of their recordings in a row, with pauses between."""
@@ -121,9 +120,7 @@ def read_rooms(folder: Path, rate: int) -> list[Room]:
     """Return the responses of a folder's audio files, converted to `rate`."""
     rooms = []
     for path in sorted(folder.iterdir()):
-        measured, own_rate = sound_files.read(path, dtype="float64", always_2d=True)
-        response = soxr.resample(measured[:, 0], own_rate, rate, quality="VHQ")
-        rooms.append(Room(path.stem, from_direct(response)))
+        rooms.append(Room(path.stem, from_direct(sound_files.read(path, rate))))
     return rooms
 
 

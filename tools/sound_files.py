@@ -4,29 +4,30 @@ theirs, and no more readable than what they are made of."""
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import soundfile
+import soxr
 
 from qse.audio.atomic_write import atomic_path, write_text
 from qse.audio.file_mode import Source, Sources
 from qse.audio.folder_path import make_folder, open_source
 from qse.audio.replaced_folder import new_folder
+from qse.audio.writer import write_samples
 
-Scene = Mapping[str, np.ndarray]  # {side, as noisy: (samples,)}
 
-
-def read(path: Path, **options: Any) -> tuple[np.ndarray, int]:
-    """Return what `soundfile.read` does; the file counts among the `Sources`."""
+def read(path: Path, rate: int) -> np.ndarray:
+    """Return the first channel (samples,), converted to `rate` in Hz; the file counts among the
+    `Sources`."""
     with open(path, "rb", opener=open_source) as file:
-        return soundfile.read(file, **options)
+        audio, own_rate = soundfile.read(file, dtype="float64", always_2d=True)
+    return soxr.resample(audio[:, 0], own_rate, rate, quality="VHQ")
 
 
 def write(path: Path, audio: np.ndarray, rate: int, source: Source | None) -> None:
     """Write (samples,) as FLAC of 16 bits; source: as of `atomic_path`."""
     with atomic_path(path, source=source) as part:
-        soundfile.write(part, audio, rate, "PCM_16", format="FLAC")
+        write_samples(part, audio, rate, format="FLAC", subtype="PCM_16")
 
 
 @contextmanager
@@ -50,7 +51,8 @@ class Pairs:
         """Return the pairs in a folder of this one."""
         return Pairs(self._folder / name, self._sources)
 
-    def add(self, name: str, sides: Scene, rate: int) -> None:
+    def add(self, name: str, sides: Mapping[str, np.ndarray], rate: int) -> None:
+        """Write a pair: {side, as noisy: (samples,)}."""
         for side, audio in sides.items():
             make_folder(self._folder / side)
             write(self._folder / side / f"{name}.flac", audio, rate, self._sources)

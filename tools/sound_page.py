@@ -17,6 +17,7 @@ from PIL import Image
 import qse
 from qse.audio.atomic_write import atomic_path, write_text
 from qse.audio.folder_path import make_folder
+from qse.audio.writer import write_samples
 from qse.evaluate.plot import plot_spectrograms
 
 NOISY = Path(__file__).parents[1] / "assets/noisy-48k.flac"
@@ -49,7 +50,7 @@ PART = """<h2>{title}</h2>
 def write_sound(folder: Path, name: str, title: str, audio: np.ndarray, rate: int) -> str:
     """Write NAME.ogg and NAME.png of (samples,) into `folder`; return their part of the page."""
     with atomic_path(folder / f"{name}.ogg", source=None) as part:
-        soundfile.write(part, audio, rate, "VORBIS", format="OGG")
+        write_samples(part, audio, rate, format="OGG", subtype="VORBIS")
     picture = folder / f"{name}.png"
     plot_spectrograms([(title, audio, rate)], picture, None)
     with Image.open(picture) as drawn:

@@ -174,6 +174,15 @@ def _held(path: Path) -> tuple[int, bool, int]:
         return 0, False, 0
 
 
+def write_samples(part: Path, audio: np.ndarray, sample_rate: int, **coding: str) -> None:
+    """Write (samples,) or (samples, channels) at once, as `soundfile.write` does; coding: format=
+    and subtype=. Raises OSError where they are not all there then."""
+    import soundfile
+
+    soundfile.write(native(part), audio, sample_rate, **coding)
+    check_written(part, len(audio))
+
+
 def check_written(path: Path, samples: int) -> None:
     """Raise OSError unless a file that `soundfile.write` has closed, which reports no failure then,
     holds `samples` per channel."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..audio.atomic_write import atomic_path
 from ..audio.file_mode import Sources
 from ..audio.folder_path import make_folder
-from ..audio.writer import check_written
+from ..audio.writer import write_samples
 from ..errors import QseError
 from ..user_folders import cache_folder
 from .datasets import SAMPLE_RATE, Pair, Progress, voicebank_files
@@ -78,8 +78,7 @@ def _copy(path: Path, root: Path) -> Path:
         make_folder(copy.parent)
         with atomic_path(copy, source=source) as beside:
             converted = soxr.resample(audio, sample_rate, SAMPLE_RATE, "VHQ")
-            soundfile.write(beside, converted, SAMPLE_RATE, format="WAV")
-            check_written(beside, len(converted))
+            write_samples(beside, converted, SAMPLE_RATE, format="WAV")
             os.utime(beside, ns=(times.st_atime_ns, times.st_mtime_ns))
     except (soundfile.SoundFileError, OSError) as reason:
         raise QseError(

@@ -12,7 +12,7 @@ from ..audio.atomic_write import atomic_path
 from ..audio.claim import held
 from ..audio.file_mode import Source, Sources
 from ..audio.replaced_folder import new_folder, real_folder
-from ..audio.writer import check_written
+from ..audio.writer import write_samples
 from ..errors import QseError
 from .corpus import Corpus
 from .mix_config import MixConfig
@@ -89,8 +89,7 @@ def mix_pairs(
                 for side, audio in zip(SIDES, pair.numpy(), strict=True):
                     path = made / side / f"{number + 1:0{digits}}.flac"
                     with atomic_path(path, source=source) as part:
-                        soundfile.write(part, audio, sample_rate, "PCM_16", format="FLAC")
-                        check_written(part, len(audio))
+                        write_samples(part, audio, sample_rate, format="FLAC", subtype="PCM_16")
                 if progress:
                     progress(number + 1, count)
     except (OSError, soundfile.SoundFileError) as error:

@@ -57,7 +57,7 @@ def _packed(
 ) -> Iterator[None]:
     with (
         atomic_target(path, overwrite, source=Sources(found.values())) as part,
-        # whose times begin in 1980
+        # the times of ZIP begin in 1980; files from before get the first one
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as file,
         private_folder() as folder,
     ):

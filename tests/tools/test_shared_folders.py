@@ -16,6 +16,7 @@ pytest.importorskip("torch")
 import assemble_corpus
 import mix_pairs
 import sound_files
+from other_users import foreign, needs_root
 from repository_files import open_repository
 
 from qse.audio.file_mode import Sources
@@ -28,34 +29,10 @@ DIRECT = re.compile(
 # where qse may be missing
 DOORS = {
     "reference.py": [".write_text("],
-    "sound_files.py": ["soundfile.write("],
-    "sound_page.py": ["soundfile.write("],
     "assemble_corpus.py": ['open("w'],
     "latency_curve.py": ["savefig("],
     "peers/enhance.py": [".mkdir(", 'open(out / f"{path.stem}.wav", "x', "soundfile.write("],
 }
-needs_root = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root for chown"
-)
-
-
-@pytest.fixture
-def shared(tmp_path):
-    (folder := tmp_path / "shared").mkdir()
-    folder.chmod(0o777)
-    return folder
-
-
-@pytest.fixture
-def precious(tmp_path):
-    (path := tmp_path / "precious").write_text("precious")
-    yield path
-    assert path.read_text() == "precious"
-
-
-def foreign(link, target):
-    link.symlink_to(target)
-    os.chown(link, 12345, 12345, follow_symlinks=False)
 
 
 def test_tools_write_through_the_doors_of_qse():
@@ -68,7 +45,7 @@ def test_tools_write_through_the_doors_of_qse():
 
 @pytest.fixture
 def clone(shared):
-    """A repository whose listing needs an object of its remote, which a program brings."""
+    """Make the repository owner/name of one file; return the git command for it."""
     git = ["git", "-C", shared / "owner+name", "-c", "user.name=a", "-c", "user.email=a@b"]
     (shared / "owner+name/a").mkdir(parents=True)
     (shared / "owner+name/a/text").write_text("text")
@@ -107,7 +84,7 @@ def test_a_folder_that_is_no_clone_is_not_looked_for_above(clone, shared):
 
 
 def test_a_name_that_would_be_lines_of_a_table_is_left_out(clone, shared):
-    name = "b\tx\nspeech\tsecret\t" + "c"
+    name = "b\tx\nspeech\tsecret\tc"
     (shared / "owner+name" / name).write_text("text")
     for words in (["add", "-A"], ["commit", "-q", "-m", "text"]):
         subprocess.run([*clone, *words], check=True)
@@ -167,4 +144,17 @@ def test_pairs_that_are_not_complete_leave_nothing(tmp_path):
     ):
         pairs.add("a", {"noisy": np.zeros(8)}, 16000)
         raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sound_that_is_cut_by_a_full_disk_is_an_error(tmp_path, monkeypatch):
+    write = soundfile.write
+
+    def short(path, *rest, **form):
+        write(path, *rest, **form)
+        os.truncate(path, os.path.getsize(path) - 100)
+
+    monkeypatch.setattr(soundfile, "write", short)
+    with pytest.raises(OSError, match="is the disk full"):
+        sound_files.write(tmp_path / "a.flac", np.zeros(16000), 16000, source=None)
     assert not list(tmp_path.iterdir())

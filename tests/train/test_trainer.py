@@ -69,7 +69,7 @@ def test_trainer_step_equals_a_plain_loop():
 
 
 def test_processes_that_pytorch_starts_import_nothing_from_the_working_folder(monkeypatch):
-    """Where it compiles, in the first steps."""
+    """Cover the steps in which PyTorch compiles: the first ones."""
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     found = []
 
